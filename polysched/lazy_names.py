@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
 
-def loader(room: str, home: Mapping[str, str]) -> Callable[[str], Any]:
-    """The `__getattr__` of a room's `__init__.py`.
+def loader(room: str, home: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """The `__getattr__` and the `__dir__` of a room's `__init__.py`, which lists its names in `__all__`.
 
     Parameters
     ----------
@@ -20,4 +21,7 @@ def loader(room: str, home: Mapping[str, str]) -> Callable[[str], Any]:
             raise AttributeError(f"module {room!r} has no attribute {name!r}")
         return getattr(importlib.import_module(f"{room}.{home[name]}"), name)
 
-    return load
+    def names() -> list[str]:
+        return sorted(sys.modules[room].__all__)
+
+    return load, names

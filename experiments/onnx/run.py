@@ -97,7 +97,7 @@ def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
     os.environ["OMP_NUM_THREADS"] = str(threads)
     model = MODELS[case.parameters["model"]]
     shapes = {name: tuple(shape) for name, shape in case.parameters["shapes"].items()}
-    path = model.path
+    path = model.path   # a package that is missing is no refusal of its model
     try:
         return _measured(model, path, shapes, threads, report)
     except PolyschedError as refusal:

@@ -59,6 +59,3 @@ def tuned(what: Tuning, settings: Settings, folder: Path, report: Report) -> Fou
     except PolyschedError as error:   # the models' code takes part, then
         return Found(values={"tuned": {"refused": str(error)}})
     return Found(options=("--database", str(database)), values={"tuned": found.to_json()})
-
-
-__all__ = ["Found", "Tuning", "tuned"]

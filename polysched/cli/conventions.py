@@ -209,6 +209,11 @@ def size_or_range(text: str) -> tuple[str, int | str]:
     return size(text)
 
 
+def is_range(sizes: Sequence[tuple[str, int | str]]) -> bool:
+    """Whether one of the values of `--size` is NAME=LOW..HIGH."""
+    return any(isinstance(value, str) for _, value in sizes)
+
+
 def json_file(text: str) -> str:
     """The place of the JSON; what is read and not written is refused, so that `--json IN.c` overwrites no program."""
     if text.endswith((".c", ".h")) or re.fullmatch(r"[A-Za-z_][\w.]*:\w+", text):

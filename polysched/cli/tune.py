@@ -6,10 +6,10 @@ import argparse
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from polysched.cli.conventions import STANDARD, add_json, add_size, add_target, chosen_target
+from polysched.cli.conventions import STANDARD, add_json, add_size, add_target, chosen_target, is_range
 from polysched.cli.options import add_source
 from polysched.cli.shown.output import prepared
-from polysched.cli.shown.programs import check_sizes, is_named, named_scop, named_sketch, named_tensor
+from polysched.cli.shown.programs import check_sizes, is_c_file, is_named, named_scop, named_sketch, named_tensor
 from polysched.cli.shown.progress import Progress, progress
 from polysched.cli.shown.unserved import OF_SEARCHES, refuse_unserved
 from polysched.cli.values import positive, positive_seconds
@@ -120,7 +120,7 @@ def run(arguments: argparse.Namespace) -> int:
             found = _tuned_terms(arguments, how)
         elif arguments.each_machine:
             found = _tuned_machines(arguments, how)
-        elif any(isinstance(value, str) for _, value in arguments.size):
+        elif is_range(arguments.size):
             found = _tuned_range(arguments, how)
         elif arguments.source.endswith(".onnx"):
             found = _tuned_model(arguments, how)
@@ -198,8 +198,7 @@ def _tuned_machines(arguments: argparse.Namespace, how: dict[str, Any]) -> Tuned
     UsageError : there is no cluster, the program is no C file, or a size is a range.
     """
     from polysched.search import tune_machines
-    by_range = any(isinstance(value, str) for _, value in arguments.size)
-    if not arguments.cluster or is_named(arguments.source) or arguments.source.endswith(".onnx") or by_range:
+    if not arguments.cluster or not is_c_file(arguments.source) or is_range(arguments.size):
         raise UsageError("each kind of machine judges a C file at one size", where=arguments.source,
                          hint="name the workers with --cluster, and give every size one value")
     return tune_machines(arguments.source, sizes=dict(arguments.size), budget=_budget(arguments),
@@ -214,7 +213,7 @@ def _tuned_range(arguments: argparse.Namespace, how: dict[str, Any]) -> TunedRan
     UsageError : the program is no C file, or there is no database that keeps what was found.
     """
     from polysched.search import tune_range
-    if is_named(arguments.source) or arguments.source.endswith(".onnx"):
+    if not is_c_file(arguments.source):
         raise UsageError("a range of sizes is of a C file", where=arguments.source, hint="give every size one value")
     if arguments.database is None:
         raise UsageError("a range of sizes needs a database", hint="name it with --database")

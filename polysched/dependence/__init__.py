@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["Dependence", "DependenceKind", "Dependences", "Reduction", "Violation", "analyse", "band_properties",
            "check_legal", "find_reductions", "restartable", "violation"]
 
-__getattr__ = loader(__name__, {"restartable": "questions.restarting"})
+__getattr__, __dir__ = loader(__name__, {"restartable": "questions.restarting"})
 
 PROVIDED = {
     "Dependences.carried_by": "questions:carried_by",

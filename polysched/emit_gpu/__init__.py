@@ -5,20 +5,16 @@ Names are loaded on first use: a program for this machine's cores needs none of 
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from polysched.lazy_names import loader
 
 if TYPE_CHECKING:
     from polysched.emit_gpu.emission import DeviceSource, emit, emit_cuda, emit_opencl
 
+_HOME = dict.fromkeys(("DeviceSource", "emit", "emit_cuda", "emit_opencl"), "emission")
+
 __all__ = ["DeviceSource", "emit", "emit_cuda", "emit_opencl"]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.emission"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = loader(__name__, _HOME)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from polysched.emit_c.loop_ir.traversal import instances
@@ -17,14 +17,10 @@ from polysched.emit_gpu.interface import OPENCL, Interface
 from polysched.emit_gpu.kernel_loops import KernelLoops
 from polysched.emit_gpu.names import DeviceNames
 from polysched.emit_gpu.phase_text import PhasePrinter
-from polysched.emit_gpu.tensor_cores.loaded_text import functions_text
-from polysched.emit_gpu.tensor_cores.text import function_text
-from polysched.emit_gpu.tensor_cores.warpgroup_text import warpgroup_functions_text
-from polysched.gpu.mapping import TensorProduct
+from polysched.emit_gpu.tensor_cores.printers import printer_of
 from polysched.scop.body import ParameterRef, statement_expressions, walk
 from polysched.scop.dtypes import BOOL, UINT8, DType
 from polysched.scop.scop import Array, Scop
-from polysched.tensorize.description.intrinsic import Intrinsic
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -184,13 +180,6 @@ def program_text(kernels: Sequence[Kernel], macros: HelperMacros, scop: Scop,
     head = [*(interface.double_head if doubles else ()), *interface.program_head, *macros.definitions()]
     products = {phase.tensor.product.intrinsic.name: phase.tensor.product
                 for kernel in kernels for phase in kernel.loops.phases if phase.tensor is not None}
-    functions = "".join(f"\n{_functions_of(own)(own.intrinsic)}" for own in products.values())
+    functions = "".join(f"\n{printer_of(own).functions(own.intrinsic)}" for own in products.values())
     texts = "".join(f"\n{kernel.text}" for kernel in all_kernels(kernels))
     return "".join(f"{line}\n" for line in head) + functions + texts
-
-
-def _functions_of(product: TensorProduct) -> Callable[[Intrinsic], str]:
-    """What prints the functions of a product's instruction."""
-    if product.together > 1:
-        return warpgroup_functions_text
-    return functions_text if product.is_loaded else function_text

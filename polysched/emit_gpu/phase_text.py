@@ -16,9 +16,9 @@ from polysched.emit_gpu.names import DeviceNames
 from polysched.emit_gpu.phases import ITEM, Kept, PhaseLoops, TeamResult
 from polysched.emit_gpu.staged_copies import CopyPrinter
 from polysched.emit_gpu.team_operators import combined, neutral_element
-from polysched.emit_gpu.tensor_cores.loaded_text import LoadedTensorPrinter
+from polysched.emit_gpu.tensor_cores.loops import TensorLoops
+from polysched.emit_gpu.tensor_cores.printers import printer_of
 from polysched.emit_gpu.tensor_cores.text import TensorPrinter
-from polysched.emit_gpu.tensor_cores.warpgroup_text import WarpgroupPrinter
 from polysched.emit_gpu.time_tile_text import TimeTilePrinter
 from polysched.gpu.limits import LIMITS
 from polysched.scop.dtypes import INT32
@@ -53,7 +53,7 @@ class PhasePrinter:
         shared = [self._copies.declared(tile) for phase in phases for tile in phase.staged]
         shared += [self._declared_team(phase.team) for phase in phases if phase.team is not None]
         products = [phase.tensor for phase in phases if phase.tensor is not None]
-        shared += [line for own in products[:1] for line in self._tensor.declared(own)]   # all have the same tiles
+        shared += [line for own in products[:1] for line in self._tensor(own).declared(own)]   # all have the same tiles
         print_one = self._of_team if self.loops.launch.team else self._phase
         return [*shared, self._item(), *(line for phase in phases for line in print_one(phase))]
 
@@ -154,22 +154,16 @@ class PhasePrinter:
         return CopyPrinter(body=self.body, launch=self.loops.launch, interface=self.interface, names=self.names,
                            item=self._item_name)
 
-    @property
-    def _tensor(self) -> TensorPrinter:
+    def _tensor(self, loops: TensorLoops) -> TensorPrinter:
         places = self.loops.places
         assert places is not None, "a launch with phases has names for its places"
-        products = [phase.tensor.product for phase in self.loops.phases if phase.tensor is not None]
-        loaded = any(own.is_loaded for own in products)   # one kind of instruction computes all products
-        printer = LoadedTensorPrinter if loaded else TensorPrinter
-        if any(own.together > 1 for own in products):
-            printer = WarpgroupPrinter
-        return printer(body=self.body, launch=self.loops.launch, places=places, names=self.names,
-                       item=self._item_name, barrier=self.interface.barrier)
+        return printer_of(loops.product)(body=self.body, launch=self.loops.launch, places=places, names=self.names,
+                                         item=self._item_name, barrier=self.interface.barrier)
 
     def _phase(self, phase: PhaseLoops) -> list[str]:
         waiting = [self.interface.global_barrier] if phase.waits else []
         if phase.tensor is not None:
-            return [*waiting, *self._tensor.lines(phase.tensor)]
+            return [*waiting, *self._tensor(phase.tensor).lines(phase.tensor)]
         return [*waiting, *self._of_items(phase)]
 
     def _of_items(self, phase: PhaseLoops) -> list[str]:

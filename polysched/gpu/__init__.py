@@ -5,8 +5,9 @@ Names are loaded on first use: a program for this machine's cores needs the opti
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from polysched.lazy_names import loader
 
 if TYPE_CHECKING:
     from polysched.gpu.decide import map_to_device
@@ -24,11 +25,4 @@ PROVIDED = {
 """What methods of values call (`scop.provided`)."""
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = loader(__name__, _HOME)

@@ -79,9 +79,9 @@ class _Chooser:
 
     def _asked(self, launch: Launch) -> tuple[int, ...]:
         """The points that were asked for, else one each."""
-        if self.options.points and not has_temporaries(self.schedule.scop, launch):
-            return self.options.points_of(len(launch.coordinates)) or (1,) * len(launch.coordinates)
-        return (1,) * len(launch.coordinates)
+        dimensions = len(launch.coordinates)
+        asked = () if has_temporaries(self.schedule.scop, launch) else self.options.points_of(dimensions)
+        return asked or (1,) * dimensions
 
     def _with_phases(self, launch: Launch, sizes: Sizes) -> Launch:
         points = sizes.points if prod(sizes.points) > 1 else ()

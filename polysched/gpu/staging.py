@@ -9,10 +9,11 @@ Source: S. Verdoolaege et al., "Polyhedral Parallel Code Generation for CUDA", A
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
+from typing import TypeAlias
 
 import islpy as isl
 
@@ -24,6 +25,9 @@ from polysched.scheduling.schedule import Schedule
 from polysched.scop.budget import with_budget
 from polysched.scop.schedule_nodes import NodeKind, kind_of
 from polysched.scop.scop import Access, Scop, Statement
+
+Boxes: TypeAlias = Mapping[tuple[Phase, str], tuple[Edge, ...] | None]
+"""What a block reads in a tile, by phase and array; None where no constant extents hold it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,12 +77,18 @@ def parts_of(schedule: Schedule, launch: Launch) -> tuple[Phase, ...]:
     return tuple(_parts(schedule.tree.intersect_domain(launch.domain).get_root().child(0), launch, launch.domain))
 
 
-def shared_bytes(scop: Scop, launch: Launch, phases: Sequence[Phase]) -> int:
-    """Bytes of shared memory that the phases of a block take; all products have the same tiles and pieces."""
-    boxes = sum(box_bytes(scop, launch, phase, name) for phase in phases if phase.tensor is None
-                for name in phase.staged)
+def shared_bytes(scop: Scop, launch: Launch, phases: Sequence[Phase], boxes: Boxes | None = None) -> int:
+    """Bytes of shared memory that the phases of a block take; all products have the same tiles and pieces.
+
+    Parameters
+    ----------
+    boxes : of what the phases stage, where they are known.
+    """
+    plain = [phase for phase in phases if phase.tensor is None]
+    known = boxes_of(scop, launch, plain) if boxes is None else boxes
+    staged = sum(box_bytes(scop, name, known[phase, name]) for phase in plain for name in phase.staged)
     products = [own.tensor for own in phases if own.tensor]
-    return boxes + max((own.row_bytes * sum(launch.edges[:2]) + own.shared_bytes_of_warps for own in products),
+    return staged + max((own.row_bytes * sum(launch.edges[:2]) + own.shared_bytes_of_warps for own in products),
                        default=0)
 
 
@@ -141,9 +151,13 @@ def box_in_tile(scop: Scop, launch: Launch, phase: Phase, array: str) -> tuple[E
     return box_of(elements_in_tile(scop, launch, phase, array, names_of(launch)))
 
 
-def box_bytes(scop: Scop, launch: Launch, phase: Phase, array: str) -> int:
-    """Bytes of that box; 0 where there is none."""
-    box = box_in_tile(scop, launch, phase, array)
+def boxes_of(scop: Scop, launch: Launch, phases: Sequence[Phase]) -> Boxes:
+    """The boxes of what phases stage."""
+    return {(phase, name): box_in_tile(scop, launch, phase, name) for phase in phases for name in phase.staged}
+
+
+def box_bytes(scop: Scop, array: str, box: tuple[Edge, ...] | None) -> int:
+    """Bytes of the box of an array; 0 where there is none."""
     return 0 if box is None else box_elements(box) * scop.array(array).dtype.bytes
 
 

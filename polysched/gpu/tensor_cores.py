@@ -13,7 +13,7 @@ Source: PTX ISA, section "Warp Level Matrix Multiply-Accumulate Instructions".
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import islpy as isl
@@ -22,7 +22,7 @@ from polysched.gpu.coalescing import step_of, stride_along
 from polysched.gpu.instances import fixed
 from polysched.gpu.limits import LIMITS
 from polysched.gpu.mapping import Launch, Phase, TensorOperand, TensorProduct
-from polysched.gpu.options import BLOCKS, TENSOR_KINDS, WGMMA, WMMA, GpuOptions
+from polysched.gpu.options import BLOCKS, MMA, TENSOR_KINDS, WGMMA, WMMA, GpuOptions
 from polysched.gpu.products import needs_more, product_groups
 from polysched.gpu.staging import element_of, has_temporaries, names_of, parts_of, phases_of, shared_bytes, written
 from polysched.gpu.wgmma import JOINED, WGMMA_BY_KIND
@@ -35,6 +35,35 @@ from polysched.tensorize.intrinsics.nvidia_mma import BY_KIND, WMMA_BY_KIND
 from polysched.tensorize.matching.facts import Numerics
 from polysched.tensorize.matching.mapping import Match
 from polysched.tensorize.matching.match import MatchOptions, match
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Instruction:
+    """How a block uses an instruction of tensor cores.
+
+    Parameters
+    ----------
+    by_kind : its descriptions by the type of the operands.
+    edge : results along both sides of a block.
+    padding : bytes between the rows of a tile in shared memory.
+    together : warps that execute it.
+    joined : descriptions side by side that one execution computes.
+    by_loads : only its own loads and stores know which lane holds what.
+    """
+
+    by_kind: Mapping[str, tuple[Intrinsic, ...]]
+    edge: int = LIMITS.tensor_edge
+    padding: int
+    together: int = 1
+    joined: int = 1
+    by_loads: bool = False
+
+
+_INSTRUCTIONS = {
+    MMA: _Instruction(by_kind=BY_KIND, padding=LIMITS.tensor_row_padding),
+    WMMA: _Instruction(by_kind=WMMA_BY_KIND, padding=LIMITS.loaded_row_padding, by_loads=True),
+    WGMMA: _Instruction(by_kind=WGMMA_BY_KIND, edge=LIMITS.warpgroup_edge, padding=0, together=LIMITS.warpgroup,
+                        joined=JOINED)}
 
 
 def with_tensor_cores(schedule: Schedule, launch: Launch, *, options: GpuOptions) -> Launch | None:
@@ -68,17 +97,12 @@ def _sized(launch: Launch, options: GpuOptions) -> Launch | None:
     """The launch with a block of eight warps and points enough for fragments; None where those asked for do not do."""
     more = (1,) * (len(launch.coordinates) - 2)
     block = options.block_of(len(launch.coordinates)) if options.block else (*BLOCKS[2], *more)
-    edge = LIMITS.warpgroup_edge if options.tensor_instruction == WGMMA else LIMITS.tensor_edge
+    own = _INSTRUCTIONS[options.tensor_instruction]
     points = options.points_of(len(launch.coordinates)) if options.points else (
-        edge // block[0] or 1, edge // block[1] or 1, *more)
+        own.edge // block[0] or 1, own.edge // block[1] or 1, *more)
     sized = replace(launch, block=block, points=points, phases=())
-    whole = LIMITS.warp_items * _together(options)
+    whole = LIMITS.warp_items * own.together
     return sized if sized.items % whole == 0 and set(sized.edges[2:]) <= {1} else None
-
-
-def _together(options: GpuOptions) -> int:
-    """Warps that execute an instruction together."""
-    return LIMITS.warpgroup if options.tensor_instruction == WGMMA else 1
 
 
 def warps_of(launch: Launch, rows: int, columns: int, together: int = 1) -> tuple[int, int] | None:
@@ -132,15 +156,9 @@ class _Finder:
                      if (found := self._of_match(part, own[0], candidate)) is not None), None)
 
     def _intrinsics(self) -> Iterator[Intrinsic]:
-        known = {WMMA: WMMA_BY_KIND, WGMMA: WGMMA_BY_KIND}.get(self.options.tensor_instruction, BY_KIND)
         for kind in TENSOR_KINDS:
             if kind in self.options.tensor_cores:
-                yield from known[kind]
-
-    @property
-    def _by_loads(self) -> bool:
-        """Whether only the instruction's own loads and stores know which lane holds what."""
-        return self.options.tensor_instruction == WMMA
+                yield from _INSTRUCTIONS[self.options.tensor_instruction].by_kind[kind]
 
     def _matches(self, statement: Statement, intrinsic: Intrinsic) -> Iterator[Match]:
         """The checked matches of a statement that are products and need nothing around the instruction."""
@@ -163,20 +181,19 @@ class _Finder:
             return None
         extents = {group.indexes: candidate.extent(k) for k, group in enumerate(candidate.groups)}
         rows, columns, sums = (extents[own] for own in product_groups(candidate))
-        wide = columns * (JOINED if self.options.tensor_instruction == WGMMA else 1)
-        warps = warps_of(self.launch, rows, wide, _together(self.options))
-        together = LIMITS.tensor_row_bytes // self.schedule.scop.array(accesses[1].array).dtype.bytes
-        if warps is None or together % sums:
+        instruction = _INSTRUCTIONS[self.options.tensor_instruction]
+        warps = warps_of(self.launch, rows, columns * instruction.joined, instruction.together)
+        step_values = LIMITS.tensor_row_bytes // self.schedule.scop.array(accesses[1].array).dtype.bytes
+        if warps is None or step_values % sums:
             return None
         result, left, right = (TensorOperand(array=own.array, reference=own.reference,
                                              along_step=self._lies_along_step(part, statement, own))
                                for own in accesses)
-        padding = {WMMA: LIMITS.loaded_row_padding, WGMMA: 0}.get(self.options.tensor_instruction,
-                                                                  LIMITS.tensor_row_padding)
-        piece = columns * self.schedule.scop.array(result.array).dtype.bytes + padding if self._by_loads else 0
-        return TensorProduct(intrinsic=candidate.intrinsic, rows=rows, columns=columns, sums=sums, step=together,
-                             row_bytes=LIMITS.tensor_row_bytes + padding, warps=warps, result=result, left=left,
-                             right=right, piece_bytes=piece, together=_together(self.options))
+        piece = columns * self.schedule.scop.array(result.array).dtype.bytes + instruction.padding
+        return TensorProduct(intrinsic=candidate.intrinsic, rows=rows, columns=columns, sums=sums, step=step_values,
+                             row_bytes=LIMITS.tensor_row_bytes + instruction.padding, warps=warps, result=result,
+                             left=left, right=right, piece_bytes=piece if instruction.by_loads else 0,
+                             together=instruction.together)
 
     def _is_box(self, part: Phase) -> bool:
         """Whether the values of coordinates and step are intervals, each with all values of the others."""

@@ -14,10 +14,9 @@ from math import ceil, prod
 
 import islpy as isl
 
-from polysched.gpu.boxes import Edge, box_elements
 from polysched.gpu.coalescing import step_of, stride_along
 from polysched.gpu.mapping import GpuMapping, Launch, Phase
-from polysched.gpu.staging import box_in_tile, shared_bytes
+from polysched.gpu.staging import Boxes, box_bytes, boxes_of, shared_bytes
 from polysched.gpu.warps import Warp, warp_of
 from polysched.scop.body import Binary, Call, Unary, assignments, statement_expressions, walk
 from polysched.scop.dtypes import DType, Kind
@@ -178,7 +177,7 @@ class LaunchModel:
 
     def _held(self) -> tuple[int, str]:
         """Blocks that a multiprocessor holds at once, and what bounds them."""
-        gpu, shared = self.gpu, self._shared_bytes
+        gpu, shared = self.gpu, shared_bytes(self.scop, self.launch, self.launch.phases, self._boxes)
         bounds = {"threads": gpu.threads // self._items, "blocks": gpu.blocks}
         if shared:
             bounds["shared memory"] = gpu.shared_bytes // (shared + gpu.reserved_bytes)
@@ -188,14 +187,14 @@ class LaunchModel:
         return bounds[name], name
 
     @cached_property
-    def _shared_bytes(self) -> int:
-        return shared_bytes(self.scop, self.launch, self.launch.phases)
+    def _boxes(self) -> Boxes:
+        return boxes_of(self.scop, self.launch, self._phases)
 
     @cached_property
-    def _boxes(self) -> dict[tuple[int, str], tuple[Edge, ...] | None]:
-        """What a block stages in each phase, by its number."""
-        return {(number, name): box_in_tile(self.scop, self.launch, phase, name)
-                for number, phase in enumerate(self._phases) for name in phase.staged}
+    def _sharing(self) -> dict[str, int]:
+        """How many points of a work item share what an access reads, by its reference."""
+        return {access.reference: points_that_share(self.launch, statement, access)
+                for statement in self.scop.statements for access in statement.accesses}
 
     def _own(self, statement: Statement, domain: isl.UnionSet) -> float:
         """How many instances of a statement a domain has at the sizes."""
@@ -205,7 +204,8 @@ class LaunchModel:
     def _operations(self) -> dict[str, float]:
         """Results of each pipe, in all launches; lanes of a warp without an instance take their place too."""
         total: dict[str, float] = {}
-        for number, phase in enumerate(self._phases):
+        for phase in self._phases:
+            taken = 1.0 if phase.tensor is not None else self._warp(phase).issued(phase.domain, self.sizes)
             for statement in self.scop.statements:
                 instances = self._own(statement, phase.domain)
                 if phase.tensor is not None:
@@ -214,12 +214,10 @@ class LaunchModel:
                     total[pipe] = total.get(pipe, 0) + instances
                     continue
                 counts: dict[str, float] = {**statement_operations(statement, phase.kept)}
-                counts["load"] = sum(self._conflicts(number, statement, access)
-                                     / points_that_share(self.launch, statement, access)
+                counts["load"] = sum(self._conflicts(phase, statement, access) / self._sharing[access.reference]
                                      for access in statement.accesses if access.array not in phase.kept)
-                issued = instances * self._warp(phase).issued(phase.domain, self.sizes)
                 for pipe, count in counts.items():
-                    total[pipe] = total.get(pipe, 0) + issued * count
+                    total[pipe] = total.get(pipe, 0) + instances * taken * count
         return {pipe: count for pipe, count in total.items() if count}
 
     @cached_property
@@ -228,13 +226,14 @@ class LaunchModel:
 
     def _global_bytes(self, blocks: int) -> float:
         """Bytes of global memory: boxes once a tile, what a variable holds once, all else at every access."""
-        return sum(self._phase_bytes(number, phase, blocks) for number, phase in enumerate(self._phases))
+        return sum(self._phase_bytes(phase, blocks) for phase in self._phases)
 
-    def _phase_bytes(self, number: int, phase: Phase, blocks: int) -> float:
+    def _phase_bytes(self, phase: Phase, blocks: int) -> float:
         total = 0.0
         if phase.step is not None and phase.staged:
             tiles = ceil(extent_along(phase.domain, phase.step, self.sizes) / phase.edge)
-            total += blocks * tiles * sum(self._box_bytes(number, array) for array in phase.staged)
+            total += blocks * tiles * sum(
+                box_bytes(self.scop, array, self._boxes[phase, array]) for array in phase.staged)
         for statement in self.scop.statements:
             instances = self._own(statement, phase.domain)
             steps = 1 if phase.step is None else extent_along(phase.domain, phase.step, self.sizes)
@@ -242,13 +241,8 @@ class LaunchModel:
                 if access.array in phase.staged or self.scop.array(access.array).is_scalar:
                     continue
                 times = instances / steps if access.array in phase.kept else instances
-                shared = points_that_share(self.launch, statement, access)
-                total += times / shared * self._access_bytes(statement, access, phase)
+                total += times / self._sharing[access.reference] * self._access_bytes(statement, access, phase)
         return total
-
-    def _box_bytes(self, number: int, array: str) -> int:
-        box = self._boxes[number, array]
-        return 0 if box is None else box_elements(box) * self.scop.array(array).dtype.bytes
 
     def _access_bytes(self, statement: Statement, access: Access, phase: Phase) -> float:
         """Bytes of global memory that a work item takes for one access, with its neighbours in the warp."""
@@ -259,13 +253,13 @@ class LaunchModel:
     def _warp(self, phase: Phase) -> Warp:
         return warp_of(self.launch, phase, self.gpu)
 
-    def _conflicts(self, number: int, statement: Statement, access: Access) -> float:
+    def _conflicts(self, phase: Phase, statement: Statement, access: Access) -> float:
         """How often an access to a box in shared memory is served, over how often without conflicts of banks."""
-        box = self._boxes.get((number, access.array))
+        box = self._boxes.get((phase, access.array))
         if box is None:
             return 1.0
-        return self._warp(self._phases[number]).conflicts(statement, access, [edge.extent for edge in box],
-                                                          self.scop.array(access.array).dtype.bytes)
+        return self._warp(phase).conflicts(statement, access, [edge.extent for edge in box],
+                                           self.scop.array(access.array).dtype.bytes)
 
     def _least_bytes(self) -> float:
         """Each element that the kernel touches once, and once more if it is written."""
@@ -298,9 +292,8 @@ class LaunchModel:
 
 def points_that_share(launch: Launch, statement: Statement, access: Access) -> int:
     """How many points of a work item find the same element at an access: it is read once for all of them."""
-    steps = (step_of(statement, launch.coordinates, k) for k in range(len(launch.points)))
-    return prod(count for count, step in zip(launch.points, steps, strict=True)
-                if count > 1 and step is not None and stride_along(access, step) == 0)
+    return prod(count for k, count in enumerate(launch.points) if count > 1 and (
+        step := step_of(statement, launch.coordinates, k)) is not None and stride_along(access, step) == 0)
 
 
 def statement_operations(statement: Statement, kept: Collection[str] = ()) -> Counter[str]:

@@ -24,6 +24,8 @@ JOINED = 8
 """Described instructions that one of 64 columns is."""
 CORE_ROWS, CORE_BYTES = 8, 16
 """Of a core: rows, and bytes of each."""
+SUM_BYTES = 2 * CORE_BYTES
+"""Of a row of an operand that a product sums over."""
 
 ISA = Isa(name="nvidia_wgmma", machine="cuda", manual="PTX ISA 8.x")
 
@@ -92,8 +94,9 @@ def _unit(name: str) -> Intrinsic:
                             scratchpad="shared") for x in "AB")),
         scratchpads=(Scratchpad(name="shared", capacity_bytes=227 * 1024),),
         section="Asynchronous Warpgroup Level Matrix Instructions",
-        cost=Cost(issue_cycles=ROWS * COLUMNS * own.sums / 2048, latency_cycles=33,
-                  source="NVIDIA H100 Tensor Core GPU Architecture, products of half precision a cycle"),
+        cost=Cost(issue_cycles=ROWS * COLUMNS * SUM_BYTES / 4096, latency_cycles=33,
+                  source="NVIDIA H100 Tensor Core GPU Architecture: products of 4096 bytes of an operand a cycle; "
+                         "latency of HMMA.16816 on A100, Sun et al., TPDS 2023"),
         semantics=f"""
 void {name}({accumulator} C[{ROWS}][{COLUMNS}],
             const {own.c_type} A[{ROWS}][{own.sums}], const {own.c_type} B[{own.sums}][{COLUMNS}]) {{

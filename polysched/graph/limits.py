@@ -82,7 +82,7 @@ class GraphLimits:
     most_rows_of_wide_panels: int = constant(
         4, unit="rows", source="of a product whose weights stand in panels of four vectors, since two give the pipes "
                                "too few sums: 4 x 256 by 256 x 1024 takes 13.4 us with four, 16.1 with two, 34.4 with "
-                               "one; 8 rows and more are fastest with two or three, and without panels before with one")
+                               "one; 8 rows and more are fastest with two or three, one is slower than no panels")
 
     # planning/memory.py
     most_arenas: int = constant(

@@ -63,4 +63,4 @@ def compile(program: Any, *, sizes: Mapping[str, int] | None = None, values: Map
     return compile_program(program, options=options, **more)
 
 
-__getattr__ = loader(__name__, _HOME)
+__getattr__, __dir__ = loader(__name__, _HOME)

@@ -16,7 +16,7 @@ from polysched.graph.evaluation.interpreter import interpret
 from polysched.graph.evaluation.sequences import tensors_of
 from polysched.graph.operators.families.narrow import codes_of
 from polysched.graph.passes.widening import widened, widened_array
-from polysched.graph.values.element_types import NARROW, array_type, is_narrow
+from polysched.graph.values.element_types import NARROW, array_type
 from polysched.graph.values.graph import Graph
 from polysched.graph.values.types import TensorType
 from polysched.model.island import runtime_failures
@@ -142,8 +142,8 @@ def _difference(name: str, left: np.ndarray, right: np.ndarray) -> Difference:
     if right.dtype.kind == "f":
         largest = float(finite.max()) if finite.size else 0.0
         allowed = LIMITS.relative_tolerance * np.abs(other) + LIMITS.absolute_share * largest
-    elif is_narrow(TensorType.of_array(right).dtype) and TensorType.of_array(right).dtype.is_float:
-        allowed = np.abs(other) * 2.0 ** -codes_of(TensorType.of_array(right).dtype).mantissa   # the next one
+    elif (own := TensorType.of_array(right).dtype).is_float:
+        allowed = np.abs(other) * 2.0 ** -codes_of(own).mantissa   # the next one
     far = _distances(wide, other)
     with np.errstate(invalid="ignore"):
         beyond = np.where(far == 0, -1.0, np.where(np.isfinite(far), far - allowed, np.inf))

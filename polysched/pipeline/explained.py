@@ -144,7 +144,7 @@ class _Facts:
     def of_loop(self, loop: ProgramLoop) -> ExplainedLoop:
         if len(loop.statements) > 1 and not any(map(_counts, loop.values.values())):
             return ExplainedLoop(loop=loop.name, statements=loop.statements, line=loop.line, not_more=(),
-                                 done=("written out, a statement per iteration",))
+                                 done=() if self.made.as_written else ("written out, a statement per iteration",))
         counted = self.counted[loop.number]
         done = _by_statements(loop, (told for band, member in counted for told in self._done(band, member)))
         return ExplainedLoop(

@@ -302,6 +302,10 @@ class PipelineOptions:
         stated = dict(self.assumed)
         return {p.name: stated[p.spelling] for p in scop.parameters if p.spelling in stated}
 
+    def tiling_of(self, scop: Scop) -> TilingOptions:
+        """`tiling_options`, with what the models assume for parameters of a program."""
+        return replace(self.tiling_options(), parameters={**self.tiling.parameters, **self.assumed_in(scop)})
+
     def collapses_for(self) -> int:
         """Bytes of the vectors for which loops over short rows are collapsed; 0 where loops are chosen by hand."""
         by_hand = self.tile != "auto" or self._by_hand() or self.strategy or (

@@ -24,6 +24,7 @@ from polysched.emit_c import (
     original_when_small,
     printed,
     scan,
+    untestable,
 )
 from polysched.emit_c.alternatives.crossover import Crossover
 from polysched.emit_c.alternatives.safe import as_written
@@ -82,10 +83,11 @@ def optimized_region(scop: Scop, options: PipelineOptions, seconds: dict[str, fl
 def _for_rows(scop: Scop, options: PipelineOptions, seconds: dict[str, float]) -> Optimized:
     """The region, with rows of a sparse matrix taken for apart where a loop ahead of it finds them so.
 
-    That loop and a version of the region are worth it where something gains.
+    That loop and a version of the region are worth it where something gains.  Where no loop can look at the rows ahead
+    of the region, they are not taken for apart.
     """
     in_order = with_rows_in_order(scop) if scop.source is not None and options.is_by_model else None
-    if in_order is not None:
+    if in_order is not None and not any(a.rows for a in untestable(in_order)):
         made = _for_strides(in_order, options, seconds)
         if not made.as_written and not made.source.preamble:
             return made
@@ -281,8 +283,7 @@ def _emitted(dependences: Dependences, options: PipelineOptions) -> CSource:
 
 def _lowered(dependences: Dependences, options: PipelineOptions, seconds: dict[str, float]) -> Lowered:
     """From dependences to loops: the schedule asked for; the best of several is found by tiling all of them."""
-    tiling = replace(options.tiling_options(), parameters={
-        **options.tiling.parameters, **options.assumed_in(dependences.scop)})
+    tiling = options.tiling_of(dependences.scop)
     if options.strategy is None and options.scheduler == BEST:
         def tiled_by(how: TilingOptions) -> TiledSchedule:
             return timed(seconds, "schedule", lambda: best(

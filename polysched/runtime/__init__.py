@@ -27,4 +27,4 @@ __all__ = ["Job", "JobResult", "PreemptibleKernel", "PreemptibleModel", "ServeOp
            "preemptible_model", "serve"]
 
 
-__getattr__ = loader(__name__, _HOME)
+__getattr__, __dir__ = loader(__name__, _HOME)

@@ -32,4 +32,4 @@ PROVIDED = {
 """What methods of values call (`scop.provided`)."""
 
 
-__getattr__ = loader(__name__, _HOME)
+__getattr__, __dir__ = loader(__name__, _HOME)

@@ -18,8 +18,7 @@ OF_LEVEL = ("footprint over capacity", "traffic over the lower bound")
 OF_BAND = ("shortest row", "rows of a block", "columns of a block", "loads per multiply-add", "remainders",
            "references at other strides", "references that stay", "set conflicts", "parallel width", "imbalance",
            "team starts", "tiled loops")
-OF_RECIPE = ("plain loops", "choices for bands", "packed operands", "flags", "split tiles",
-             "diamonds")
+OF_RECIPE = ("plain loops", "choices for bands", "packed operands", "flags", "split tiles", "diamonds")
 OF_CODE = "spills"
 """The last one: counted after compiling, and until then guessed from code with the same register blocks."""
 LEVELS = 3

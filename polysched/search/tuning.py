@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from math import inf
 from pathlib import Path
 
@@ -124,7 +125,7 @@ def tune(program: str | Path | Scop, *, space: Space | Recipe | str = AUTOMATIC,
         made.builder = builder or stack.enter_context(_builder(made))
         made.runner = runner or _runner(made, cluster, stack)
         if isinstance(made.builder, PoolBuilder) and isinstance(made.runner, LocalRunner):
-            made.builder.ready = made.compile_ahead
+            made.builder.ready = partial(made.compile_ahead, made.runner)
         made.model = _model_of(model)(made.explorer)
         return made.run(_strategy_of(strategy), resume=resume)
 
@@ -352,11 +353,11 @@ class _Search:
         with self._timed("emitting"):
             return self.builder.build(wanted)
 
-    def compile_ahead(self, candidate: Candidate) -> None:
+    def compile_ahead(self, runner: LocalRunner, candidate: Candidate) -> None:
         """Have a candidate compiled while others of its batch are made, unless an earlier one has its C."""
-        if isinstance(self.runner, LocalRunner) and candidate.code not in {*self.codes, *self.ahead}:
+        if candidate.code not in self.codes and candidate.code not in self.ahead:
             self.ahead.add(candidate.code)
-            self.runner.begin(candidate)
+            runner.begin(candidate)
 
     def _race(self, candidates: Sequence[Candidate], *, against: Candidate | None, phase: Phase, pairs: int,
               told: Callable[[Trial], None]) -> None:

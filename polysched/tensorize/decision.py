@@ -25,7 +25,7 @@ from polysched.tensorize.instruction_choice import NO_INSTRUCTION, InstructionCh
 from polysched.tensorize.joining import with_joined
 from polysched.tensorize.limits import LIMITS
 from polysched.tensorize.matching.any_size import NotGeneralError, for_all_sizes
-from polysched.tensorize.matching.grouping import merged_dependences
+from polysched.tensorize.matching.grouping import dependences_of
 from polysched.tensorize.matching.mapping import Match
 from polysched.tensorize.matching.match import MatchOptions, match
 from polysched.tensorize.matching.operand_layout import LayoutTable
@@ -280,8 +280,7 @@ def _split(candidate: Match, options: TensorizeOptions, target: Target, outside:
         if not missing:
             return tensorize(candidate, outside=outside, dependences=dependences if same else None)
         merged = not same and candidate.fragment.others   # statements that are computed at once
-        own = dependences if same else merged_dependences(candidate.fragment) if merged else analyse(
-            candidate.fragment.scop)
+        own = dependences_of(candidate.fragment, dependences)
         program = tensorize(candidate, outside=outside, dependences=None if merged else own)
         program = _for_all_sizes(program, own, missing, target, dependences.scop)
         return with_joined(program) if options.executes(candidate.intrinsic) else program   # emulators write in place

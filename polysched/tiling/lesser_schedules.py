@@ -35,8 +35,7 @@ def lesser_schedules(tiled: TiledSchedule) -> Iterator[tuple[str, TiledSchedule]
 def _versions(tiled: TiledSchedule) -> Iterator[tuple[str, TiledSchedule]]:
     options = tiled.options
     if options is not None and any(band.pieces for band in tiled.bands):
-        yield "tiles were not split after all", tile(
-            tiled.schedule, options.without_split_tiles(), alone=False)
+        yield "tiles were not split after all", tile(tiled.schedule, options.without_split_tiles(), alone=False)
     if options is not None and options.parallel_degrees > 1:
         yield "all parallel loops of a nest but one were given up", tile(
             tiled.schedule, replace(options, parallel_degrees=1), alone=False)

@@ -9,7 +9,7 @@ result passes the exact checks again before it leaves: of the order, and of ever
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
@@ -134,21 +134,27 @@ def _with_fallbacks(schedule: Schedule, options: TilingOptions) -> TiledSchedule
 
 def _unsplit(found: TiledSchedule, options: TilingOptions) -> Iterator[str]:
     """What was asked for split tiles and has none: all bands together, and each that was named."""
-    split = {band.band for band in found.bands if band.pieces}
     named = [number for number, own in options.bands.items() if own.split is True]
-    if options.split and not split:
-        yield NO_PIECES
-    yield from (f"band {number}: {NO_PIECES}" for number in named if number not in split and not (
-        options.split and not split))
+    return _refused(NO_PIECES, bool(options.split), named, {band.band for band in found.bands if band.pieces})
 
 
 def _no_diamonds(place: _Place, options: TilingOptions) -> Iterator[str]:
     """What was asked for diamonds and has none: all bands together, and each that was named."""
-    if options.diamond and not place.diamonds:
-        yield NO_DIAMONDS
-        return
-    yield from (f"band {number}: {NO_DIAMONDS}" for number, own in options.bands.items()
-                if own.diamond and number not in place.diamonds)
+    named = [number for number, own in options.bands.items() if own.diamond]
+    return _refused(NO_DIAMONDS, bool(options.diamond), named, place.diamonds)
+
+
+def _refused(why: str, everywhere: bool, named: Iterable[int], made: Set[int]) -> Iterator[str]:
+    """Once, where all bands were asked for a form and none got it; else for each that was named and did not.
+
+    Parameters
+    ----------
+    made : the bands that got it.
+    """
+    if everywhere and not made:
+        yield why
+    else:
+        yield from (f"band {number}: {why}" for number in named if number not in made)
 
 
 def _threads_of(bands: Mapping[int, BandOptions]) -> dict[int, BandOptions]:

@@ -129,9 +129,9 @@ def test_short_floats_of_onnx_runtime_are_no_bytes(tmp_path: Path) -> None:
     pytest.importorskip("onnxruntime")
     x, y = helper.make_tensor_value_info("x", 1, [3]), helper.make_tensor_value_info("y", 17, [3])
     node = helper.make_node("Cast", ["x"], ["y"], to=17)
-    (tmp_path / "f8.onnx").write_bytes(helper.make_model(helper.make_graph([node], "g", [x], [y]),
-        ir_version=9, opset_imports=[
-            helper.make_opsetid("", 19)]).SerializeToString())
+    model = helper.make_model(helper.make_graph([node], "g", [x], [y]), ir_version=9,
+                              opset_imports=[helper.make_opsetid("", 19)])
+    (tmp_path / "f8.onnx").write_bytes(model.SerializeToString())
     data = {"x": np.array([1.1, -500, 0], np.float32)}
     wanted = by_onnxruntime(tmp_path / "f8.onnx", 1)(data)
     assert wanted["y"].dtype.name == "float8_e4m3fn"

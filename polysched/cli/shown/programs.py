@@ -19,6 +19,11 @@ if TYPE_CHECKING:
     from polysched.search.rewriting.sketches import Sketch
 
 
+def is_c_file(what: str) -> bool:
+    """Whether the words of a command name a C file: no Python object, and no model."""
+    return not is_named(what) and not what.endswith(".onnx")
+
+
 def is_named(what: str) -> bool:
     """Whether this is MODULE:EXPRESSION, and no file."""
     return ":" in what and not what.endswith((".c", ".onnx"))

@@ -6,8 +6,8 @@ import argparse
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from polysched.cli.conventions import RANKS, WORK_ITEMS, chosen_device
-from polysched.cli.shown.programs import is_named
+from polysched.cli.conventions import RANKS, WORK_ITEMS, chosen_device, is_range
+from polysched.cli.shown.programs import is_c_file, is_named
 from polysched.errors import UsageError
 
 SPELLINGS = {"split_index_sets": "--iss", "include_dirs": "-I", "defines": "-D"}
@@ -122,10 +122,12 @@ OF_REPORTS = (
 OF_C_FILES = ("include_dirs", "defines", "pure", "autodetect")
 """Options about how a C file is read."""
 OF_SEARCHES = (
-    Unserved(holds=lambda a: not any(isinstance(value, str) for _, value in a.size),
-             why="is for a size that is a range", names=("samples", "variants"), hint="--size NAME=64..2048"),
-    Unserved(holds=lambda a: is_named(a.source) or a.source.endswith(".onnx"),
-             why="does nothing for what is no C file", names=OF_C_FILES, hint="leave it out"))
+    Unserved(holds=lambda a: not is_range(a.size), why="is for a size that is a range",
+             names=("samples", "variants"), hint="--size NAME=64..2048"),
+    Unserved(holds=lambda a: a.terms, why="does nothing with --terms, which are searched on this machine",
+             names=("each_machine",), hint="leave it out"),
+    Unserved(holds=lambda a: not is_c_file(a.source), why="does nothing for what is no C file", names=OF_C_FILES,
+             hint="leave it out"))
 OF_CAMPAIGNS = (
     Unserved(holds=lambda a: a.instructions, why="does nothing with --instructions",
              names=("count", "programs", "limit_seconds", "data_dependent"),
@@ -153,9 +155,9 @@ OF_CHOICES = (*OF_DEVICES, *OF_INSTRUCTIONS, *OF_SCHEDULES, *OF_TILES)
 """Of all that decides a transformation."""
 SITUATIONS = (
     Unserved(holds=lambda a: str(a.target) == RANKS, why="does nothing with --target mpi",
-             names=("measure_plans", "verify_instructions", "intrinsics", "allow", "pairs", "budget", "database",
-                    "dump_stages", "portable", "intrinsic", "verify_order", "results", "resume", "pin", "cold_cache",
-                    "preemptible", "math"), hint="leave it out"),
+             names=("measure_plans", "verify_instructions", "intrinsics", "allow", "pairs", "budget", "tolerance",
+                    "database", "dump_stages", "portable", "intrinsic", "verify_order", "results", "resume", "pin",
+                    "cold_cache", "preemptible", "math"), hint="leave it out"),
     Unserved(holds=lambda a: str(a.target) == RANKS and not a.guard, why="does nothing with --target mpi",
              names=("guard",), hint="leave it out: what the extraction assumes has to hold"),
     Unserved(holds=lambda a: getattr(a, "preemptible", False), why="does nothing with --preemptible",

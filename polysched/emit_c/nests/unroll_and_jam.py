@@ -36,18 +36,6 @@ from polysched.emit_c.loop_ir.statement_instances import Leaf, leaves_of
 from polysched.emit_c.loop_ir.traversal import block, instances, variables_set_by
 
 
-@dataclass(frozen=True, eq=False)
-class Nest:
-    """All loops that are walked over; its leaves are found when a policy first asks for them."""
-
-    root: Node
-    facts: Facts
-
-    @cached_property
-    def leaves(self) -> tuple[Leaf, ...]:
-        return tuple(leaves_of(self.root, (), self.facts))
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Site:
     """A loop that a policy may take.
@@ -56,14 +44,17 @@ class Site:
     ----------
     loop : the loop over rows.
     facts : what holds around it.
-    depth : how many variables are set around it.
-    nest : the loops that it stands in.
+    around : the variables that are set around it, outermost first.
     """
 
     loop: For
     facts: Facts
-    depth: int
-    nest: Nest
+    around: tuple[str, ...]
+
+    @property
+    def depth(self) -> int:
+        """How many variables are set around it."""
+        return len(self.around)
 
     @property
     def inside(self) -> Facts:
@@ -71,9 +62,13 @@ class Site:
         return self.facts.inside(self.loop)
 
     def leaves(self, node: Node) -> list[Leaf]:
-        """The places of the statements below a node of the loop."""
+        """The places of the statements below a node of the loop; copies of them elsewhere are other places."""
         below = list(instances(node))
-        return [leaf for leaf in self.nest.leaves if any(leaf.instance is i for i in below)]
+        return [leaf for leaf in self._leaves if any(leaf.instance is i for i in below)]
+
+    @cached_property
+    def _leaves(self) -> tuple[Leaf, ...]:
+        return tuple(leaves_of(self.loop, self.around, self.facts))
 
 
 class Policy(Protocol):
@@ -85,17 +80,13 @@ class Policy(Protocol):
 
 def unroll_and_jam(node: Node, facts: Facts, policy: Policy) -> Node:
     """Rewrite every outermost loop that the policy takes."""
-    return _rewritten(node, facts, policy, 0, Nest(node, facts))
+    return _rewritten(node, facts, policy, ())
 
 
-def _rewritten(node: Node, facts: Facts, policy: Policy, depth: int, nest: Nest) -> Node:
-    changed = policy.jam(Site(loop=node, facts=facts, depth=depth, nest=nest)) if isinstance(node, For) else None
-    below = depth + len(variables_set_by(node))
-    return changed or map_inside(node, facts, partial(_child, policy=policy, depth=below, nest=nest))
-
-
-def _child(node: Node, facts: Facts, *, policy: Policy, depth: int, nest: Nest) -> Node:
-    return _rewritten(node, facts, policy, depth, nest)
+def _rewritten(node: Node, facts: Facts, policy: Policy, around: tuple[str, ...]) -> Node:
+    changed = policy.jam(Site(loop=node, facts=facts, around=around)) if isinstance(node, For) else None
+    below = (*around, *variables_set_by(node))
+    return changed or map_inside(node, facts, partial(_rewritten, policy=policy, around=below))
 
 
 def in_blocks(loop: For, bounds: NamedBounds, together: Node, count: int, *, variable: str | None = None,

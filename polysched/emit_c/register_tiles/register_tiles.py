@@ -30,10 +30,22 @@ from polysched.emit_c.loop_ir.index import (
     variable,
     variables,
 )
-from polysched.emit_c.loop_ir.loops import Block, Edge, For, If, Let, Local, Node, Packed, Panel, RegisterTile
+from polysched.emit_c.loop_ir.loops import (
+    Block,
+    Edge,
+    For,
+    If,
+    Let,
+    Local,
+    Node,
+    Packed,
+    Panel,
+    RegisterTile,
+    StatementInstance,
+)
 from polysched.emit_c.loop_ir.names import TakenNames
 from polysched.emit_c.loop_ir.split_loops import around, limits_of, split_loop, split_where
-from polysched.emit_c.loop_ir.traversal import block, child_nodes, instances, variables_of, walk_nodes
+from polysched.emit_c.loop_ir.traversal import block, child_nodes, instances, map_children, variables_of, walk_nodes
 from polysched.emit_c.register_tiles.packing import TileBlock
 from polysched.emit_c.register_tiles.register_nests import EdgeRange, RegisterNest, points_left, register_nest, widened
 from polysched.scheduling.marks import Copy, LoopMark, Role
@@ -269,8 +281,14 @@ def _few_rows(nest: RegisterNest, whole: tuple[Comparison, ...], spans: Sequence
         return None
     edge, (first, past) = rows[0].edge, spans[0]
     name = how.taken.fresh(f"{edge.variable}_few")
-    tile = _columns(nest, (replace(edge, base=variable(name), count=count), last.edge), whole, spans[-1], facts, how)
+    own = replace(nest, body=_anew(nest.body))
+    tile = _columns(own, (replace(edge, base=variable(name), count=count), last.edge), whole, spans[-1], facts, how)
     return None if tile is None else For(name, first, past - (count - 1), count, tile)
+
+
+def _anew(node: Node) -> Node:
+    """A body whose instances are told apart from those of other blocks, around which fewer loops run."""
+    return replace(node) if isinstance(node, StatementInstance) else map_children(node, _anew)
 
 
 def _crossing(part: EdgeRange) -> list[Comparison]:

@@ -71,18 +71,18 @@ def is_expanded(array: Array) -> bool:
     return array.storage is Storage.LOCAL and None in array.c_extents
 
 
-def allocated(scop: Scop, array: Array, name: str, few: str = "") -> str:
+def allocated(scop: Scop, array: Array, name: str, choice: str = "") -> str:
     """The declaration of an array on the heap, rows contiguous and aligned.
 
     Parameters
     ----------
-    few : begins an expression of C that goes on with what the heap gives.
+    choice : begins an expression of C that goes on with what the heap gives.
     """
     extents = extent_texts(scop, array)
     rows = "".join(f"[{extent}]" for extent in extents[1:])
     pointer = f"(*{name}){rows}" if rows else f"*{name}"
     rounded = f"({_bytes(scop, array)} + {2 * ALIGNMENT_BYTES - 1}) / {ALIGNMENT_BYTES} * {ALIGNMENT_BYTES}"
-    return f"{array.dtype.c_name} {pointer} = {few}aligned_alloc({ALIGNMENT_BYTES}, {rounded});"
+    return f"{array.dtype.c_name} {pointer} = {choice}aligned_alloc({ALIGNMENT_BYTES}, {rounded});"
 
 
 def _bytes(scop: Scop, array: Array) -> str:
@@ -126,9 +126,8 @@ def whole_array(scop: Scop, array: str, name: str, few: str = "") -> Memory:
     few : C name of an array on the stack for few elements; empty for none.
     """
     made = scop.array(array)
-    choice = f"{_bytes(scop, made)} <= {FEW_BYTES} ? (void *){few} : " if few else ""
-    return Memory(array=array, name=name, declaration=allocated(scop, made, name, choice), few=few,
-                  few_declaration=_few(made.dtype, few))
+    return Memory(array=array, name=name, few=few, few_declaration=_few(made.dtype, few),
+                  declaration=allocated(scop, made, name, _choice(_bytes(scop, made), few)))
 
 
 def parts_of_threads(scop: Scop, temporary: Temporary, *, line_bytes: int, few: str = "") -> Memory:
@@ -136,10 +135,14 @@ def parts_of_threads(scop: Scop, temporary: Temporary, *, line_bytes: int, few: 
     dtype, elements = scop.array(temporary.array).dtype, _elements(scop, temporary, line_bytes)
     bytes_ = f"(unsigned long)omp_get_max_threads() * ({elements}) * sizeof({dtype.c_name})"
     rounded = f"({bytes_} + {ALIGNMENT_BYTES - 1}) / {ALIGNMENT_BYTES} * {ALIGNMENT_BYTES}"
-    choice = f"{bytes_} <= {FEW_BYTES} ? (void *){few} : " if few else ""
+    given = f"{_choice(bytes_, few)}aligned_alloc({ALIGNMENT_BYTES}, {rounded})"
     return Memory(array=temporary.array, name=temporary.memory, per_thread=True, few=few,
-                  few_declaration=_few(dtype, few), declaration=(
-                      f"{dtype.c_name} *{temporary.memory} = {choice}aligned_alloc({ALIGNMENT_BYTES}, {rounded});"))
+                  few_declaration=_few(dtype, few), declaration=f"{dtype.c_name} *{temporary.memory} = {given};")
+
+
+def _choice(bytes_: str, few: str) -> str:
+    """The start of an expression that takes the array on the stack, if there is one, where few bytes are enough."""
+    return f"{bytes_} <= {FEW_BYTES} ? (void *){few} : " if few else ""
 
 
 def _few(dtype: DType, name: str) -> str:

@@ -8,9 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from polysched.emit_c.scalar_code.statements import INDENT
 from polysched.emit_gpu.tensor_cores.loops import TensorLoops
-from polysched.emit_gpu.tensor_cores.text import WORD, TensorPrinter, function_name, indented, unrolled
+from polysched.emit_gpu.tensor_cores.text import WORD, TensorPrinter, by_asm, function_name, indented, unrolled
 from polysched.gpu.limits import LIMITS
 from polysched.scop.dtypes import FLOAT32
 from polysched.tensorize.description.intrinsic import Intrinsic
@@ -27,20 +26,15 @@ def functions_text(intrinsic: Intrinsic) -> str:
     name, shape = function_name(intrinsic), intrinsic.name.removeprefix("mma_")
     text = WMMA_BY_NAME[intrinsic.name]
     sums = "float" if intrinsic.output.dtype == FLOAT32 else "int"
-    loads = [_function(f"{name}_load_{x}", f"{element} *fragment, const void *from, int stride",
-                       text.load(x, "fragment", "from", "stride", layout),
-                       f"wmma_{shape}::load_{x}(fragment, from, stride);")
+    loads = [by_asm(f"{name}_load_{x}", f"{element} *fragment, const void *from, int stride",
+                    text.load(x, "fragment", "from", "stride", layout),
+                    f"wmma_{shape}::load_{x}(fragment, from, stride);")
              for x, element, layout in (("a", "unsigned", ROW), ("b", "unsigned", COLUMN), ("c", sums, ROW))]
     return "\n".join([
-        *loads, _function(f"{name}_store", f"const {sums} *fragment, void *to, int stride",
-                          text.store("fragment", "to", "stride"), f"wmma_{shape}::store(fragment, to, stride);"),
-        _function(name, f"{sums} *c, const unsigned *a, const unsigned *b", text.product("c", "a", "b", COLUMN),
-                  f"wmma_{shape}::product(c, a, b);")])
-
-
-def _function(name: str, parameters: str, asm: str, on_cpu: str) -> str:
-    return "\n".join([f"__device__ __forceinline__ void {name}({parameters})", "{", "#ifdef POLYSCHED_MMA_ON_CPU",
-                      f"{INDENT}polysched::{on_cpu}", "#else", f"{INDENT}{asm}", "#endif", "}", ""])
+        *loads, by_asm(f"{name}_store", f"const {sums} *fragment, void *to, int stride",
+                       text.store("fragment", "to", "stride"), f"wmma_{shape}::store(fragment, to, stride);"),
+        by_asm(name, f"{sums} *c, const unsigned *a, const unsigned *b", text.product("c", "a", "b", COLUMN),
+               f"wmma_{shape}::product(c, a, b);")])
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -48,6 +42,11 @@ class LoadedTensorPrinter(TensorPrinter):
     """Prints what a block computes by WMMA."""
 
     sum_registers: ClassVar[int] = WMMA_RESULTS
+
+    @staticmethod
+    def functions(intrinsic: Intrinsic) -> str:
+        """Those of an instruction in the program of the device."""
+        return functions_text(intrinsic)
 
     def declared(self, loops: TensorLoops) -> list[str]:
         """The tiles, and rows of results for each warp, where loads and stores of fragments may begin."""

@@ -40,10 +40,15 @@ def function_text(intrinsic: Intrinsic) -> str:
     asm = intrinsic.template
     for name, text in (("C", "c"), ("A", "a"), ("B", "b")):
         asm = asm.replace(f"{{{name}}}.v", text)
-    return "\n".join([
-        f"__device__ __forceinline__ void {function_name(intrinsic)}({sums} *c, const unsigned *a, const unsigned *b)",
-        "{", "#ifdef POLYSCHED_MMA_ON_CPU", f"{INDENT}polysched::mma_{shape}(c, a, b);", "#else", f"{INDENT}{asm}",
-        "#endif", "}", ""])
+    return by_asm(function_name(intrinsic), f"{sums} *c, const unsigned *a, const unsigned *b", asm,
+                  f"mma_{shape}(c, a, b);")
+
+
+def by_asm(name: str, parameters: str, asm: str, on_cpu: str = "") -> str:
+    """A function by inline assembly, or by a header in the place of NVIDIA's; there it may do nothing."""
+    return "\n".join([f"__device__ __forceinline__ void {name}({parameters})", "{", "#ifdef POLYSCHED_MMA_ON_CPU",
+                      *([f"{INDENT}polysched::{on_cpu}"] if on_cpu else ()), "#else", f"{INDENT}{asm}", "#endif", "}",
+                      ""])
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -69,6 +74,11 @@ class TensorPrinter:
 
     sum_registers: ClassVar[int] = 4
     """Of a lane, for the results of an instruction."""
+
+    @staticmethod
+    def functions(intrinsic: Intrinsic) -> str:
+        """Those of an instruction in the program of the device."""
+        return function_text(intrinsic)
 
     def declared(self, loops: TensorLoops) -> list[str]:
         """The tiles in shared memory, as words of which each row has some more: no two rows of a warp share banks."""

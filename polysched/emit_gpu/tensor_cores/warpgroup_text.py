@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from polysched.emit_c.scalar_code.statements import INDENT
 from polysched.emit_gpu.dialect import device_type
 from polysched.emit_gpu.tensor_cores.loops import TensorLoops, TensorMatrix
-from polysched.emit_gpu.tensor_cores.text import WORD, TensorPrinter, function_name, indented, unrolled
+from polysched.emit_gpu.tensor_cores.text import WORD, TensorPrinter, by_asm, function_name, indented, unrolled
 from polysched.gpu.wgmma import CORE_BYTES, CORE_ROWS, JOINED, WGMMA_BY_NAME
 from polysched.scop.dtypes import FLOAT32
 from polysched.tensorize.description.intrinsic import Intrinsic
@@ -32,24 +32,24 @@ def warpgroup_functions_text(intrinsic: Intrinsic) -> str:
         f"{INDENT}const unsigned long long place = __cvta_generic_to_shared(at);",
         f"{INDENT}return (place & 0x3ffff) >> 4 | (unsigned long long)(next >> 4) << 16 | {stride >> 4}ull << 32;", "}",
         "#endif",
-        _function(f"{name}_shown", "", 'asm volatile("fence.proxy.async.shared::cta;" : : : "memory");', ""),
-        _function(f"{name}_held", f"{sums} &c", f'asm volatile("" : "+{own.constraint}"(c) : : "memory");', ""),
-        _function(f"{name}_begin", "", 'asm volatile("wgmma.fence.sync.aligned;" : : : "memory");', ""),
-        _function(f"{name}_wait", "", 'asm volatile("wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned '
-                                       '0;" : : : "memory");', "polysched::wgmma_wait();"),
-        _function(name, f"{sums} *c, const void *a, const void *b, unsigned next_a, unsigned next_b",
-                  own.product("c", f"{name}_place(a, next_a)", f"{name}_place(b, next_b)", JOINED),
-                  f"polysched::{intrinsic.name}(c, a, b, next_a, next_b, {stride});")])
-
-
-def _function(name: str, parameters: str, asm: str, on_cpu: str) -> str:
-    return "\n".join([f"__device__ __forceinline__ void {name}({parameters})", "{", "#ifdef POLYSCHED_MMA_ON_CPU",
-                      *([f"{INDENT}{on_cpu}"] if on_cpu else ()), "#else", f"{INDENT}{asm}", "#endif", "}", ""])
+        by_asm(f"{name}_shown", "", 'asm volatile("fence.proxy.async.shared::cta;" : : : "memory");'),
+        by_asm(f"{name}_held", f"{sums} &c", f'asm volatile("" : "+{own.constraint}"(c) : : "memory");'),
+        by_asm(f"{name}_begin", "", 'asm volatile("wgmma.fence.sync.aligned;" : : : "memory");'),
+        by_asm(f"{name}_wait", "", 'asm volatile("wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned '
+                                    '0;" : : : "memory");', "wgmma_wait();"),
+        by_asm(name, f"{sums} *c, const void *a, const void *b, unsigned next_a, unsigned next_b",
+               own.product("c", f"{name}_place(a, next_a)", f"{name}_place(b, next_b)", JOINED),
+               f"{intrinsic.name}(c, a, b, next_a, next_b, {stride});")])
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class WarpgroupPrinter(TensorPrinter):
     """Prints what a block computes by `wgmma`."""
+
+    @staticmethod
+    def functions(intrinsic: Intrinsic) -> str:
+        """Those of an instruction in the program of the device."""
+        return warpgroup_functions_text(intrinsic)
 
     def declared(self, loops: TensorLoops) -> list[str]:
         """The tiles, one core's width behind the other."""

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from polysched.dependence import analyse
 from polysched.dependence.dependences import Dependences
 from polysched.emit_c import CSource, EmitOptions, printed
 from polysched.emit_c.alternatives.dispatch import Dispatch
@@ -26,7 +25,7 @@ from polysched.tensorize.emission import EmissionOptions, emit_match
 from polysched.tensorize.functions.units import has_partial_sum, is_unit
 from polysched.tensorize.matching.any_size import NotGeneralError, for_all_sizes
 from polysched.tensorize.matching.facts import Numerics
-from polysched.tensorize.matching.grouping import merged_dependences
+from polysched.tensorize.matching.grouping import dependences_of
 from polysched.tensorize.matching.mapping import Match
 from polysched.tensorize.matching.match import Matches, MatchOptions, match
 from polysched.tensorize.options import TensorizeOptions
@@ -159,7 +158,6 @@ class _Around:
         return Emission(mapping=str(candidate), preamble=made.preamble,
                         region="\n".join([*_declarations(self.scop), made.text]))
 
-
     def for_all_sizes(self, candidate: Match, dependences: Dependences, name: str) -> Iterator[Emission]:
         """The program by one function for all sizes, whether it pays or not; none where that is refused.
 
@@ -167,11 +165,9 @@ class _Around:
         ----------
         dependences : of the prepared program.
         """
-        fragment, unknown = candidate.fragment, [p.name for p in dependences.scop.parameters]
-        own = dependences if fragment.scop is dependences.scop else merged_dependences(fragment) if fragment.others \
-            else analyse(fragment.scop)
+        own, unknown = dependences_of(candidate.fragment, dependences), [p.name for p in dependences.scop.parameters]
         try:
-            program = tensorize(candidate, dependences=None if fragment.others else own)
+            program = tensorize(candidate, dependences=None if candidate.fragment.others else own)
             general = for_all_sizes(candidate, own, unknown, gone=program.gone, given=dependences.scop)
             program = with_shared_outside(replace(program, general=general))
             parts = [_plain(part) for part, _ in program.parts]

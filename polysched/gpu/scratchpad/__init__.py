@@ -5,8 +5,9 @@ Names are loaded on first use, as in the room above.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from polysched.lazy_names import loader
 
 if TYPE_CHECKING:
     from polysched.gpu.scratchpad.decide import map_to_scratchpad
@@ -20,11 +21,4 @@ _HOME = {"map_to_scratchpad": "decide", "ScratchpadMapping": "mapping", "Scratch
 __all__ = ["ScratchpadMapping", "ScratchpadOptions", "at_sizes", "map_to_scratchpad"]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = loader(__name__, _HOME)

@@ -113,6 +113,7 @@ def _celu(site: Site, x: Expression) -> Expression:
 
 
 SELU_ALPHA, SELU_GAMMA = 1.67326319217681884765625, 1.05070102214813232421875
+GELU_CUBIC = 0.044715
 
 
 def _selu(site: Site, x: Expression) -> Expression:
@@ -135,14 +136,14 @@ def _thresholded(site: Site, x: Expression) -> Expression:
 
 def _gelu(site: Site, x: Expression) -> Expression:
     if site.attribute("approximate", "none") == "tanh":
-        return x * 0.5 * (call("tanh", (x + x * x * x * 0.044715) * math.sqrt(2 / math.pi)) + 1.0)
+        return x * 0.5 * (call("tanh", (x + x * x * x * GELU_CUBIC) * math.sqrt(2 / math.pi)) + 1.0)
     return x * 0.5 * (call("erf", x * math.sqrt(0.5)) + 1.0)
 
 
 def _np_gelu(site: Site, x: np.ndarray) -> Any:
     wide = x.astype(np.float64)
     if site.attribute("approximate", "none") == "tanh":
-        return 0.5 * wide * (1 + np.tanh(math.sqrt(2 / math.pi) * (wide + 0.044715 * wide ** 3)))
+        return 0.5 * wide * (1 + np.tanh(math.sqrt(2 / math.pi) * (wide + GELU_CUBIC * wide ** 3)))
     return 0.5 * wide * (1 + erf(wide * math.sqrt(0.5)))
 
 

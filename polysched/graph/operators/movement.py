@@ -260,7 +260,7 @@ def _np_split(site: Site, x: np.ndarray, parts: np.ndarray | None = None) -> tup
     return tuple(np.split(x, np.cumsum(lengths, dtype=int), axis=axis))
 
 
-def _ranges(site: Site) -> dict[int, tuple[Size, Size, int]]:
+def slice_ranges(site: Site) -> dict[int, tuple[Size, Size, int]]:
     """First place, extent and step per axis that is sliced."""
     own, starts, ends = site.type(), site.sizes(1), site.sizes(2)
     axes = site.axes(site.numbers(3)) if site.has(3) else tuple(range(len(starts)))
@@ -304,7 +304,7 @@ def _means_the_end(place: Size) -> bool:
 def _room_of_slice(site: Site) -> tuple[Size, ...]:
     """That the slices of symbolic extents begin and end inside, as they were taken to."""
     own, found = site.type(), []
-    for axis, (first, extent, _) in _ranges(site).items():
+    for axis, (first, extent, _) in slice_ranges(site).items():
         if not (own.shape[axis].is_constant and first.is_constant and extent.is_constant):
             found += [first, own.shape[axis] - first - extent, extent]
     beyond = [p for p in (*site.sizes(1), *site.sizes(2)) if _means_the_end(p)]
@@ -312,12 +312,12 @@ def _room_of_slice(site: Site) -> tuple[Size, ...]:
 
 
 def _slice_types(site: Site) -> tuple[TensorType, ...]:
-    own, ranges = site.type(), _ranges(site)
+    own, ranges = site.type(), slice_ranges(site)
     return (own.with_shape([ranges[d][1] if d in ranges else e for d, e in enumerate(own.shape)]),)
 
 
 def _slice_moves(site: Site) -> Moves:
-    ranges = _ranges(site)
+    ranges = slice_ranges(site)
     places = [Place.of(ranges[d][0], (d, ranges[d][2])) if d in ranges else Place.of(0, (d, 1))
               for d in range(site.type().rank)]
     return ((gathered(0, site.output.shape, places),),)

@@ -134,7 +134,7 @@ def _dequantise(site: Site, build: Builder, x: str, scale: str, zero: str = "") 
 def _np_dequantise(site: Site, x: np.ndarray, scale: np.ndarray, zero: np.ndarray | None = None) -> Any:
     exact = scale.dtype if site.type().dtype.is_float else np.dtype(np.int64)
     own = x.astype(exact) - (0 if zero is None else _np_aligned(site, zero.astype(exact)))
-    return np.asarray(own.astype(scale.dtype) * _np_aligned(site, scale)).astype(_dequantise_types(site)[0].numpy)
+    return np.asarray(own.astype(scale.dtype) * _np_aligned(site, scale)).astype(site.output.numpy)
 
 
 def _int_matmul_types(site: Site) -> tuple[TensorType, ...]:

@@ -53,7 +53,8 @@ def _panel(node: Node, rw: Rewriting, lanes: Callable[[DType], int]) -> int | No
     columns = int(w.shape[1])
     rows = int(np.prod([e.constant if e.is_constant else LIMITS.most_rows_of_wide_panels + 1 for e in x.shape[:-1]]))
     vectors = (1,) if rows <= 1 else (4, 2, 3, 1) if rows <= LIMITS.most_rows_of_wide_panels else (2, 3)
-    return next((w for w in (count * lanes(x.dtype) for count in vectors) if w > 1 and columns % w == 0), None)
+    widths = (count * lanes(x.dtype) for count in vectors)
+    return next((width for width in widths if width > 1 and columns % width == 0), None)
 
 
 def drop_unit_dimensions(graph: Graph) -> Graph:

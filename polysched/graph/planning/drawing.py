@@ -42,17 +42,12 @@ def traffic_of(plan: Plan) -> Traffic | None:
         if not isinstance(step, Kernel | Copies):
             continue
         names = dict.fromkeys(n for n in (*step.inputs, *step.outputs) if n)
-        moved += sum(_bytes(plan, name) for name in names)
+        moved += sum(plan.type_of(name).bytes for name in names)
         if isinstance(step, Kernel):
             types = infer(step.fragment).types
             inner = [o for n in step.fragment.nodes for o in n.outputs if o and o not in step.fragment.outputs]
-            saved += sum(2 * int(types[o].elements) * types[o].dtype.bytes for o in inner)
+            saved += sum(2 * types[o].bytes for o in inner)
     return Traffic(moved=moved, saved=saved)
-
-
-def _bytes(plan: Plan, name: str) -> int:
-    own = plan.type_of(name)
-    return int(own.elements) * own.dtype.bytes
 
 
 def svg_of_plan(plan: Plan) -> str:

@@ -52,8 +52,9 @@ def _may_pad(graph: Graph, joined: Group, inferred: Inferred) -> bool:
 
 def around(node: Node, inferred: Inferred) -> Copies:
     """The step that writes the value around what a kernel writes."""
-    border: tuple[Move, ...] = operator_of(node).moves(  # type: ignore[misc]
-        site_of(node, inferred.types, inferred.known, results=True))[0][:-1]
+    moves = operator_of(node).moves
+    assert moves is not None
+    border = moves(site_of(node, inferred.types, inferred.known, results=True))[0][:-1]
     return Copies(moves=tuple(replace(move, operand=0) for move in border), inputs=node.inputs[1:],
                   output=node.outputs[0])
 
@@ -75,12 +76,7 @@ class _Border:
 
     def is_met(self, start: int, size: int) -> bool:
         """Whether memory of a size overlaps that of the padded value."""
-        return start < self.start + size_of(self.type) and self.start < start + size
-
-
-def size_of(its_type: TensorType) -> int:
-    """The bytes of a value of known shape."""
-    return int(its_type.elements) * its_type.dtype.bytes
+        return start < self.start + self.type.bytes and self.start < start + size
 
 
 def lasting_borders(graph: Graph, steps: Sequence[Step], roots: Mapping[str, str],
@@ -103,7 +99,7 @@ def lasting_borders(graph: Graph, steps: Sequence[Step], roots: Mapping[str, str
             continue
         if not _has_border(before, step):
             places = [roots[name] for name in step.outputs if roots[name] in offsets]
-            written = [(offsets[name], size_of(graph.type_of(name))) for name in places]
+            written = [(offsets[name], graph.type_of(name).bytes) for name in places]
             standing = [each for each in standing if not any(each.is_met(*place) for place in written)]
         standing += [] if border is None else [border]
 

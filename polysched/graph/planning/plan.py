@@ -63,7 +63,7 @@ class Plan:
         found = []
         for name, (first, last) in self.lives.items():
             own = self.graph.types[name].bound(sizes)
-            found.append(Buffer(name=name, bytes=int(own.elements) * own.dtype.bytes, first=first, last=last))
+            found.append(Buffer(name=name, bytes=own.bytes, first=first, last=last))
         return arena_of(found)
 
     @cached_property

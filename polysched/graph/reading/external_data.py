@@ -15,7 +15,6 @@ NO_STRINGS = "compile the part of the model behind them, and make its numbers of
 """What to do with a model of strings."""
 
 
-
 def tensor_array(tensor: Any, folder: Path | None) -> np.ndarray:
     """The elements of a protobuf tensor.
 

@@ -280,9 +280,9 @@ class _Reader:
 
 def _other_elements(name: str, where: str) -> UnsupportedGraphError:
     """What to raise for elements of a type that no graph has."""
-    hint = {"string": NO_STRINGS,
-            "complex64": "give real and imaginary parts as a last dimension of 2, as DFT has them",
-            "complex128": "give real and imaginary parts as a last dimension of 2, as DFT has them"}.get(name)
+    hint = NO_STRINGS if name == "string" else None
+    if name.startswith("complex"):
+        hint = "give real and imaginary parts as a last dimension of 2, as DFT has them"
     return UnsupportedGraphError(f"elements of type {name} are not had", where=where, hint=hint)
 
 

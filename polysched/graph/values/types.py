@@ -55,6 +55,11 @@ class TensorType(OneLine):
         return product(self.shape)
 
     @property
+    def bytes(self) -> int:
+        """The bytes of the elements; their number is known."""
+        return int(self.elements) * self.dtype.bytes
+
+    @property
     def is_static(self) -> bool:
         """Whether every extent is known."""
         return all(e.is_constant for e in self.shape)

@@ -79,7 +79,8 @@ def compile_shared(text: str, *, name: str, folder: Path, compiler: Compiler, fl
         if assembly is None:
             return compiler.run([*own, "-shared", *linked], folder=folder)
         done = compiler.run([*own, "-S", "-o", str(assembly)], folder=folder)
-        return done if done.returncode != 0 else compiler.run(["-shared", str(assembly), *linked], folder=folder)
+        return done if done.returncode != 0 else compiler.run(
+            [*before, "-w", "-shared", str(assembly), *linked], folder=folder)
 
     narrow = with_narrow_headers(text) if compiler.kind == "gcc" else None
     done = compiled(narrow, "-Werror=implicit-function-declaration") if narrow is not None else compiled(text)

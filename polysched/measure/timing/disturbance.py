@@ -12,6 +12,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+from polysched.measure.processes.threads import usable_processors
+
 DISTURBED_SHARE = 0.1
 """Of a call, in which some thread of the machine waits for a core, by which it is no sample of the version alone."""
 PRESSURE = "/proc/pressure/cpu"
@@ -113,7 +115,7 @@ def watch(*, shares_cores: bool) -> Watch:
     """What looks at this process: whose threads share cores, or have one each."""
     if not shares_cores:
         return Waiting(Pressure())
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    cores = len(usable_processors())
     return Sharing(Pressure(), Crowd(), cores=cores, spare=max(0, (os.cpu_count() or 1) - cores))
 
 

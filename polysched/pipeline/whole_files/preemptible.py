@@ -64,10 +64,9 @@ def preemptible_file(path: str | Path, options: PipelineOptions | None = None) -
     if STATE in scop.source.text:
         raise UsageError(f"the file has the name {STATE}, which says what is done", where=str(path))
     _refuse_code_around(scop.source)
-    assumed = {**options.tiling.parameters, **options.assumed_in(scop)}
-    schedule = scheduled(analysed(scop, expand=False).dependences, options, parameters=assumed)
-    tiled = tile(schedule, replace(options.tiling_options(), parameters=assumed))
-    source = emit(tiled, options=replace(options.emission, preemptible=True))
+    tiling = options.tiling_of(scop)
+    schedule = scheduled(analysed(scop, expand=False).dependences, options, parameters=tiling.parameters)
+    source = emit(tile(schedule, tiling), options=replace(options.emission, preemptible=True))
     tested = never_granted(source.text, scop)
     if tested != source.text:   # the other branch is done at once
         source = replace(source, text=f"{STATE}.stopped = 0;\n{tested}")

@@ -10,8 +10,9 @@ Names are loaded on first use: workers import `executor`, `codes` and `rank_code
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from polysched.lazy_names import loader
 
 if TYPE_CHECKING:
     from polysched.runtime.dataflow.cluster import Cluster, Loss
@@ -31,11 +32,4 @@ __all__ = ["Cluster", "DistributedCode", "FunctionCode", "Future", "KernelCode",
            "ShardedRun", "Stage", "kernel_code", "pipeline", "run_distributed"]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = loader(__name__, _HOME)

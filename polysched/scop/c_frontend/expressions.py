@@ -283,7 +283,7 @@ def _behind_pointer(x: Extraction, node: c_ast.FuncCall, pointer: CalledPointer)
     ------
     UnsupportedScopError : nothing says that they are pure, or the region changes the pointer.
     """
-    if not pointer.is_among(x.pure):
+    if pointer.spelling not in x.pure:
         raise _may_have_effects(x, node, pointer.spelling)
     if not pointer.kept:
         raise x.refuse(f"the region changes `{pointer.spelling}`, which it calls", node,

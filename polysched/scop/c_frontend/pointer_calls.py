@@ -35,10 +35,6 @@ class CalledPointer:
         """C for what is called, which is the name of no function."""
         return f"(*{self.spelling})" if self.spelling.isidentifier() else self.spelling
 
-    def is_among(self, names: frozenset[str]) -> bool:
-        """Whether it is one of the names that a declaration lists."""
-        return self.spelling in names
-
 
 def called_pointer(x: Extraction, node: c_ast.Node) -> CalledPointer | None:
     """The pointer that a call goes through; None where it names a function."""

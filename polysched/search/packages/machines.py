@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -121,7 +121,7 @@ def tune_machines(program: str | Path, *, cluster: str, sizes: Mapping[str, int]
         kinds = kinds_of(client, options, threads, measure.flags, where=cluster)
         searches = _Searches(on_trial)
 
-        def search(kind: Kind, turn: Turn) -> Tuned:
+        def search(kind: Kind) -> Tuned:
             own = replace(options, tiling=replace(options.tiling, target=kind.target),
                           emission=replace(options.emission, vector_bits=kind.target.vector_bits))
             measured = replace(measure, threads=kind.place.threads, cc=options.cc)
@@ -129,7 +129,7 @@ def tune_machines(program: str | Path, *, cluster: str, sizes: Mapping[str, int]
                                    errand=errand_of(scop, sizes or {}, options, measured))
             return tune(scop, sizes=sizes, budget=budget, database=database, options=own, clock=clock,
                         threads=kind.place.threads, measure=measured, place=kind.place,
-                        runner=Waiting(runner, turn), on_trial=searches.tell, **others)
+                        runner=Waiting(runner, searches.turn), on_trial=searches.tell, **others)
 
         found, refused = searches.run([partial(search, kind) for kind in kinds])
     if not found:
@@ -173,51 +173,32 @@ def kind_here(options: PipelineOptions, threads: int | None, flags: tuple[str, .
         return error.problem
 
 
-class Turn:
-    """What the searches of one process have one at a time: whoever computes here holds it."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-
-    @contextmanager
-    def held(self) -> Iterator[None]:
-        """Compute with the turn."""
-        with self._lock:
-            yield
-
-    @contextmanager
-    def given_up(self) -> Iterator[None]:
-        """Wait without the turn."""
-        self._lock.release()
-        try:
-            yield
-        finally:
-            self._lock.acquire()
-
-
 @dataclass(frozen=True, eq=False)
 class Waiting:
     """A runner that gives up the turn while its workers judge; what they tell is heard with it."""
 
     runner: Runner
-    turn: Turn
+    turn: threading.Lock
 
     def race(self, candidates: Sequence[Candidate], *, against: Candidate | None, pairs: int, slow_ratio: float,
              told: Callable[[Candidate, Ran], None]) -> None:
         """As `building.Runner` says."""
         def heard(candidate: Candidate, ran: Ran) -> None:
-            with self.turn.held():
+            with self.turn:
                 told(candidate, ran)
 
-        with self.turn.given_up():
+        self.turn.release()
+        try:
             self.runner.race(candidates, against=against, pairs=pairs, slow_ratio=slow_ratio, told=heard)
+        finally:
+            self.turn.acquire()
 
 
 class _Searches:
     """Several searches in threads of this process, one of which has the turn."""
 
     def __init__(self, on_trial: Callable[[Trial, int], None] | None) -> None:
-        self._turn, self._on_trial, self._trials = Turn(), on_trial, 0
+        self.turn, self._on_trial, self._trials = threading.Lock(), on_trial, 0
         self._found: dict[int, Tuned] = {}
         self._refused: dict[int, PolyschedError] = {}
         self._failed: list[BaseException] = []
@@ -228,7 +209,7 @@ class _Searches:
         if self._on_trial is not None:
             self._on_trial(trial, self._trials)
 
-    def run(self, searches: Sequence[Callable[[Turn], Tuned]]) -> tuple[dict[int, Tuned], dict[int, PolyschedError]]:
+    def run(self, searches: Sequence[Callable[[], Tuned]]) -> tuple[dict[int, Tuned], dict[int, PolyschedError]]:
         """What each found, and why others did not, by their numbers."""
         threads = [threading.Thread(target=self._one, args=(number, search), daemon=True)
                    for number, search in enumerate(searches)]
@@ -240,10 +221,10 @@ class _Searches:
             raise self._failed[0]
         return self._found, self._refused
 
-    def _one(self, number: int, search: Callable[[Turn], Tuned]) -> None:
-        with self._turn.held():
+    def _one(self, number: int, search: Callable[[], Tuned]) -> None:
+        with self.turn:
             try:
-                self._found[number] = search(self._turn)
+                self._found[number] = search()
             except PolyschedError as error:
                 self._refused[number] = error
             except BaseException as error:   # a fault of this program, raised again where it was called

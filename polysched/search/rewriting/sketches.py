@@ -21,7 +21,7 @@ from polysched.scop.expression.tensors import Constant, Expression, Operation, R
 from polysched.search.limits import LIMITS
 from polysched.search.rewriting.rewriter import Term, explored
 from polysched.search.rewriting.rules import RULES, Rule
-from polysched.search.rewriting.terms import constant_extent, key
+from polysched.search.rewriting.terms import constant_extent
 
 COMMUTATIVE = ("+", "*")
 
@@ -135,23 +135,22 @@ def guided(output: Tensor, sketches: Sequence[Sketch], *, reassociate: bool = Fa
 def _reached(front: Sequence[Term], sketch: Sketch, number: int, rules: Sequence[Rule], *, reassociate: bool,
              depth: int, most: int) -> tuple[Term, ...]:
     """Those terms with the form of a sketch that fewest further rules make."""
-    made: dict[str, Term] = {}
-    seen, length = 0, None
+    made: list[Term] = []
+    seen = 0
     for term in explored(front, rules, reassociate=reassociate, depth=depth, most=most):
         seen += 1
         assert term.output.definition is not None
-        if length is not None and len(term.history) > length:
+        if made and len(term.history) > len(made[0].history):
             break
         if sketch.matches(term.output.definition.value):
-            made[key(term.output)] = term
-            length = len(term.history) if length is None else length
+            made.append(term)
     if not made:
         raise UsageError(
             f"no term has the form of sketch {number + 1}", witness=str(sketch),
             hint=f"{seen} terms were looked at, of up to {len(front[0].history) + depth} rules; a sketch between this "
                  "one and the last makes the way shorter" + (
                      "" if reassociate else "; other orders of sums of floats need reassociate"))
-    return tuple(made.values())
+    return tuple(made)
 
 
 def _below(value: Expression) -> Iterator[Expression]:

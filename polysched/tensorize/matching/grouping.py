@@ -17,6 +17,7 @@ from typing import Protocol
 
 import islpy as isl
 
+from polysched.dependence import analyse
 from polysched.dependence.dependences import Dependence, Dependences
 from polysched.errors import BudgetExceededError
 from polysched.scop.body import Assign, Expr, IteratorRef, rebuild
@@ -99,9 +100,14 @@ def _without_own(fragment: Fragment, dependences: Dependences) -> Dependences:
     return replace(dependences, pairs=tuple(p for p in dependences.pairs if p.array not in own))
 
 
-def merged_dependences(fragment: Fragment) -> Dependences:
-    """The memory-based dependences of the program in which statements are one."""
-    return _without_own(fragment, conflicts(fragment.scop))
+def dependences_of(fragment: Fragment, given: Dependences) -> Dependences:
+    """Those of the program that a fragment is of: the given one, or one in which statements were cut or became one.
+
+    The latter are memory-based.
+    """
+    if fragment.scop is given.scop:
+        return given
+    return _without_own(fragment, conflicts(fragment.scop)) if fragment.others else analyse(fragment.scop)
 
 
 def are_one_at_all_sizes(scop: Scop, fragment: Fragment, fix: Fixing) -> bool:

@@ -323,23 +323,18 @@ def _head(loop: KeptLoop, values: isl.Set, scop: Scop) -> str | None:
     """The head of the loop over all values of the iterator; None where these are not steps between two sums."""
     context, step = scop.context.params(), int(values.get_stride(0).get_num_si())
     around = isl.Set.from_basic_set(values.remove_divs().polyhedral_hull()) if step > 1 else values
-    sums, ends = [], []
-    for end in (around.dim_min(0), around.dim_max(0)):
-        end = end.gist(context).coalesce()
-        form = of_affine(end)
-        if form is None:
-            return None
-        sums.append(affine_text(form))
-        ends.append(expression_in_c(isl.AstBuild.from_context(context).expr_from_pw_aff(end)))
+    ends = [end.gist(context).coalesce() for end in (around.dim_min(0), around.dim_max(0))]
+    forms = [form for end in ends if (form := of_affine(end)) is not None]
+    if len(forms) < len(ends):
+        return None
+    low, high = map(affine_text, forms)
     names = ", ".join(p.name for p in scop.parameters)
-    first = sums[-1] if loop.descending else sums[0]
-    counted = isl.Set.read_from_str(values.get_ctx(), f"[{names}] -> {{ [v] : ({sums[0]}) <= v <= ({sums[1]}) and "
-                                    f"(v - ({first})) mod {step} = 0 }}")
+    counted = isl.Set.read_from_str(values.get_ctx(), f"[{names}] -> {{ [v] : ({low}) <= v <= ({high}) and "
+                                    f"(v - ({high if loop.descending else low})) mod {step} = 0 }}")
     if not counted.intersect_params(context).is_equal(values.intersect_params(context)):
         return None
+    least, most = (expression_in_c(isl.AstBuild.from_context(context).expr_from_pw_aff(end)) for end in ends)
     v, kind = loop.name, "int" if loop.dtype == INT32 else "long"
-    by = (f"{v}{2 * '-' if loop.descending else 2 * '+'}" if step == 1
-          else f"{v} {'-' if loop.descending else '+'}= {step}")
-    low, high = ends
-    return f"for ({kind} {v} = {high}; {v} >= {low}; {by}) {{" if loop.descending else \
-        f"for ({kind} {v} = {low}; {v} <= {high}; {by}) {{"
+    first, test, sign = (most, f">= {least}", "-") if loop.descending else (least, f"<= {most}", "+")
+    by = f"{v}{sign}{sign}" if step == 1 else f"{v} {sign}= {step}"
+    return f"for ({kind} {v} = {first}; {v} {test}; {by}) {{"

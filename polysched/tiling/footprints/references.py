@@ -73,6 +73,11 @@ class Reference:
     elsewhere: bool = False
     temporary: bool = False
 
+    @property
+    def bytes_reached(self) -> int:
+        """The bytes of all elements whose subscripts occur."""
+        return prod(self.reach) * self.element_bytes
+
     def moves_with(self, loop: int) -> bool:
         """Another iteration of the loop touches other elements."""
         return self.whole or loop in self._moving

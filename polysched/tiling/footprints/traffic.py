@@ -44,7 +44,7 @@ def footprint_bytes(reference: Reference, edges: tuple[int, ...], line_bytes: in
 def _footprint_bytes(reference: Reference, edges: tuple[int, ...], line_bytes: int) -> int:
     """As `footprint_bytes`, kept: many references of a program differ in nothing that counts here."""
     if reference.whole:
-        return prod(reference.reach) * reference.element_bytes
+        return reference.bytes_reached
     if not reference.coefficients:
         return reference.element_bytes
     lengths = _lengths(reference, edges)

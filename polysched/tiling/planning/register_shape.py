@@ -304,7 +304,7 @@ def _cycles_to_read_again(roles: _Roles, vectors: int, lanes: int, target: Targe
     cycles = 0.0
     for r in roles.operands:
         if r.moves_with(roles.rows) and r.moves_with(roles.columns) and not all(map(r.moves_with, roles.outer)):
-            kept = [c.level for c in target.caches if prod(r.reach) * r.element_bytes <= target.kept_bytes(c.level)]
+            kept = [c.level for c in target.caches if r.bytes_reached <= target.kept_bytes(c.level)]
             rate = target.bandwidth(min(kept, default=0)) / target.frequency_hz
             cycles += vectors * lanes * r.element_bytes / rate
     return cycles

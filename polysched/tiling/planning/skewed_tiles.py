@@ -76,7 +76,7 @@ def choose_skewed_tile(problem: TileProblem, target: Target, faces: Faces | None
         plan = BandPlan(nest=problem.nest, edges=tuple(
             None if edge >= extent else edge for edge, extent in zip(edges, problem.nest.extents, strict=True)),
             order=tuple(loop for loop in order if edges[loop] < problem.nest.extents[loop]))
-        alone = full_tiles_seconds(plan, model, handed_over=problem.threads > 1, known=known)
+        alone = full_tiles_seconds(plan, known, handed_over=problem.threads > 1)
         ways = [(wavefront_seconds(plan, alone, problem.threads, target.costs), False)]
         in_pieces = split_seconds(plan, faces, known, problem.threads) if faces is not None and is_fixed else None
         ways += [] if in_pieces is None else [(in_pieces, True)]
@@ -110,8 +110,8 @@ def _usable(target: Target) -> Projected:
 def share_saved(plan: BandPlan, target: Target) -> float:
     """The share of the projected time of a nest on one thread that its tiles save."""
     known = NestTimes(plan.nest, _usable(target))
-    return 1 - full_tiles_seconds(plan, known.model, known=known) / full_tiles_seconds(
-        replace(plan, edges=(None,) * plan.nest.depth, order=()), known.model, known=known)
+    return 1 - full_tiles_seconds(plan, known) / full_tiles_seconds(
+        replace(plan, edges=(None,) * plan.nest.depth, order=()), known)
 
 
 def split_seconds(plan: BandPlan, faces: Faces, known: NestTimes, threads: int) -> float | None:
@@ -137,14 +137,14 @@ def split_seconds(plan: BandPlan, faces: Faces, known: NestTimes, threads: int) 
     # two, have one such side, and the border of space a whole reach inside of their width.
     widest = (width - (1.5 if threads == 2 else 1) * reach) / side
     rows = -(-nest.extents[0] // steps)
-    in_pieces = full_tiles_seconds(plan, model, known=known) * widest
+    in_pieces = full_tiles_seconds(plan, known) * widest
     in_gaps = _gap_tiles_seconds(plan, faces, known, threads, gaps)
     if in_gaps is not None:
         return in_pieces + in_gaps + 3 * rows * team_seconds
     teams = rows * (1 + steps * max(1, len(nest.deepest)))
     half = replace(plan, edges=tuple(steps if loop == 0 else reach if loop == faces.space else None
                                      for loop in range(nest.depth)), order=(0, faces.space))
-    return in_pieces + full_tiles_seconds(half, model, known=known) * gaps / threads + teams * team_seconds
+    return in_pieces + full_tiles_seconds(half, known) * gaps / threads + teams * team_seconds
 
 
 def _gap_tiles_seconds(plan: BandPlan, faces: Faces, known: NestTimes, threads: int, gaps: float) -> float | None:
@@ -166,7 +166,7 @@ def _gap_tiles_seconds(plan: BandPlan, faces: Faces, known: NestTimes, threads: 
     edges[inner.space] = gap_edge(plan.edges, faces.space, inner.space, widest)
     edges[faces.space] = widest
     crossing = gaps * (threads - 1) * reach / side
-    return (full_tiles_seconds(replace(plan, edges=tuple(edges)), known.model, handed_over=True, known=known)
+    return (full_tiles_seconds(replace(plan, edges=tuple(edges)), known, handed_over=True)
             * ((gaps - crossing) / threads + crossing / (threads - 1)))
 
 
@@ -183,8 +183,7 @@ def transfer_once(nest: Nest, model: Projected) -> list[float | None]:
             for cache, whole in zip(model.target.caches, once, strict=True)]
 
 
-def full_tiles_seconds(plan: BandPlan, model: Projected, *, handed_over: bool = False,
-                       known: NestTimes | None = None) -> float:
+def full_tiles_seconds(plan: BandPlan, known: NestTimes, *, handed_over: bool = False) -> float:
     """The time of all iterations on one thread.
 
     At one value of the loop that skews the others a tile is a box, so one tile is projected as a nest of its own.  Its
@@ -192,13 +191,12 @@ def full_tiles_seconds(plan: BandPlan, model: Projected, *, handed_over: bool = 
 
     Parameters
     ----------
+    known : of the plan's nest.
     handed_over : what a tile reads was written by another thread last, so it comes from the caches of another core.
-    known : of the plan's nest and the model, for who asks about many tiles.
     """
-    nest, target = plan.nest, model.target
-    known = known or NestTimes(nest, model)
-    box = known.box(_box(nest, plan.edges))
-    extents, count, last = box.tile.nest.extents, max(1, len(nest.deepest)), box.structure[-1].loop
+    nest, target, extents = plan.nest, known.model.target, _box(plan.nest, plan.edges)
+    box = known.box(extents)
+    count, last = max(1, len(nest.deepest)), box.last
     tiles = nest.instances * nest.density / count / prod(extents)
     times = [tiles * one if once is None else once for one, once in zip(box.transfers, known.once, strict=True)]
     if known.once[-1] is None:
@@ -219,14 +217,14 @@ class _Box:
 
     Parameters
     ----------
+    last : the innermost loop.
     transfers : seconds per cache.
     arithmetic, loads : cycles of all iterations.
     waits : cycles of an iteration that waits for the one before.
     lanes_lost : as `_lanes_lost` has them.
     """
 
-    tile: BandPlan
-    structure: tuple[Level, ...]
+    last: int
     transfers: list[float]
     arithmetic: float
     loads: float
@@ -259,7 +257,7 @@ class NestTimes:
                         edges=(None,) * nest.depth, order=())
         structure = plan_structure(tile)
         last = structure[-1].loop
-        return _Box(tile=tile, structure=structure, transfers=_step_transfers(nest, tile, model, structure),
+        return _Box(last=last, transfers=_step_transfers(nest, tile, model, structure),
                     arithmetic=model.arithmetic_cycles(tile, structure), loads=model.load_cycles(tile, structure),
                     waits=waiting_cycles(tile.nest, last, extents[last], model.target),
                     lanes_lost=_lanes_lost(tile, last, model.target))

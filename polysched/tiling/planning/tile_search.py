@@ -18,6 +18,7 @@ from math import prod
 from typing import Any
 
 from polysched.scheduling.solving.cp_sat import cp_sat
+from polysched.target.newest import Newest
 from polysched.tiling.footprints.balance import first_share, uneven_share
 from polysched.tiling.footprints.conflicts import most_rows
 from polysched.tiling.footprints.references import Reference
@@ -94,15 +95,10 @@ def _solve(problem: TileProblem, order: tuple[int, ...], bound: int | None) -> T
         builder.model.add(cost < bound)
     builder.model.minimize(cost)
     names = tuple(name for name, _, _ in limits)
-    text = f"{order} {names} {builder.model.Proto()}"
-    if text not in _FOUND:
-        if len(_FOUND) >= LIMITS.kept_searches:
-            del _FOUND[next(iter(_FOUND))]
-        _FOUND[text] = _solved(builder, limits, order)
-    return _FOUND[text]
+    return _FOUND.find_or_make(f"{order} {names} {builder.model.Proto()}", lambda: _solved(builder, limits, order))
 
 
-_FOUND: dict[str, TileChoice | None] = {}
+_FOUND: Newest[str, TileChoice | None] = Newest(LIMITS.kept_searches)
 """What earlier searches found, by all that they were asked: many codes of one program are compared, which differ in
 few of their bands."""
 
@@ -191,7 +187,7 @@ class _Builder:
         return (problem.shares and problem.streams and shape is not None and self.order[0] == shape.columns
                 and reference in self.panels and reference.moves_with(shape.rows)
                 and reference.stride(shape.inner[-1]) is Stride.UNIT
-                and problem.capacity_bytes < prod(reference.reach) * reference.element_bytes <= problem.common_bytes)
+                and problem.capacity_bytes < reference.bytes_reached <= problem.common_bytes)
 
     def rows_in_sets(self) -> list[tuple[str, Any, int]]:
         """The rows of what is written, which no panel holds, against the sets that they share."""
@@ -298,7 +294,7 @@ class _Builder:
         if not reference.coefficients:
             return _Quantity(1, 1)
         if reference.whole:
-            most = -(-prod(reference.reach) * reference.element_bytes // self.problem.line_bytes)
+            most = -(-reference.bytes_reached // self.problem.line_bytes)
             return _Quantity(most, most)
         lengths = self.lengths(reference, edges)
         rows = self.product(lengths[:reference.row_dim])

@@ -77,7 +77,8 @@ def test_what_has_an_effect_is_taken(words: str) -> None:
 
 def test_run_has_a_use_for_sizes_and_for_pairs() -> None:
     assert not refused("--intrinsic", "none", "--size", "n=4", "--pairs", "3", command="run")
-    assert refused("--target", "mpi", "--distribute", "i", "--pairs", "3", command="run").startswith("--pairs")
+    for option, value in (("--pairs", "3"), ("--tolerance", "0.1")):
+        assert refused("--target", "mpi", "--distribute", "i", option, value, command="run").startswith(option)
     assert not refused("--target", "mpi", "--distribute", "i", "--ranks", "1,2", command="run")
 
 
@@ -89,6 +90,7 @@ def test_run_has_a_use_for_sizes_and_for_pairs() -> None:
     ("machine", "--calibrate costs.json --again", "--again does nothing with --calibrate"),
     ("tune in.c", "--samples 3", "--samples is for a size that is a range"),
     ("tune in.c", "--variants 2 --size n=8", "--variants is for a size that is a range"),
+    ("tune layers:conv", "--terms --each-machine", "--each-machine does nothing with --terms"),
     ("tune layers:conv", "-I include", "-I does nothing for what is no C file"),
     ("tune model.onnx", "--autodetect", "--autodetect does nothing for what is no C file"),
     ("fuzz", "--pairs 3", "--pairs is for --instructions"),

@@ -108,3 +108,16 @@ def test_a_marked_region_tests_its_rows_and_says_nothing_of_them(caplog: pytest.
     made = transform_file(file, polysched.PipelineOptions(guard=False))
     assert "polysched_rows_0 &= " in made.text
     assert "takes for granted" not in caplog.text
+
+
+def test_rows_that_nothing_can_look_at_stay_in_one_thread(tmp_path: Path) -> None:
+    file = tmp_path / "rows.c"
+    file.write_text("void f(int n, int m, const int *restrict p, const int *restrict length, double *restrict v, "
+                    "double *restrict w)\n{\n#pragma scop\n"
+                    f"{EACH} {ROW} v[k] = v[k] * v[k] + 1;\nif (m > 3) for (int j = 0; j < *length; j++) w[j] += 1;\n"
+                    "#pragma endscop\n}\n")
+    made = transform_file(file, polysched.PipelineOptions())
+    assert "if ((long)m >= 4) {" in made.text, "`*length` can be read"
+    rows, _, _ = made.text.partition("while (k < p[i + 1])")
+    assert "omp parallel" not in rows
+    assert not any("lie in order" in why for region in made.regions for why in region.source.fallbacks)

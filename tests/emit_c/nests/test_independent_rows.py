@@ -52,7 +52,8 @@ def test_rows_of_one_length_go_in_step(body: str, jams: bool, tmp_path: Path) ->
 def test_a_team_starts_for_enough_iterations_in_all() -> None:
     least = team_iterations(host())
     assert f"#pragma omp parallel for if((double)(n - 7) * (n - 3) >= {least})" in emitted(MATVEC).text
-    assert f"if ((double)(n - 1) * (n - 1) >= {least}) {{\n  #pragma omp parallel for" in emitted(TRIANGLE).text
+    assert f"if ((n >= 1) && ((double)(n - 1) * (n - 1) >= {least})) {{\n  #pragma omp parallel for" in (
+        emitted(TRIANGLE).text)
 
 
 def test_the_number_of_iterations_may_be_known() -> None:

@@ -74,3 +74,22 @@ def test_rows_wait_for_the_row_before(body: str, tiles: Literal["auto", "off"], 
             results.append(arrays)
         np.testing.assert_array_equal(results[0][0], results[1][0])
         np.testing.assert_array_equal(results[0][1], results[1][1])
+
+
+@pytest.mark.parametrize("vector_bits", [256, 512])
+def test_a_product_by_a_triangle_in_one_sum(vector_bits: Literal[256, 512], tmp_path: Path) -> None:
+    """Its tiles stand there several times, with loops in other orders, around the same statement."""
+    head = "void f(int n, int m, int p, int *C, const unsigned char *A, const signed char *B)\n{\n#pragma scop\n"
+    body = rows("for (int k = 0; k < i + 1; k++) C[i * m + j] += A[i * p + k] * B[k * m + j];",
+                i="int i = 0; i < n; i++", j="int j = 0; j < m; j++")
+    made = polysched.optimize(from_c_text(head + body + TAIL), polysched.PipelineOptions(
+        vector_bits=vector_bits, tensorize=None)).source
+    new = load(head.replace("#pragma scop\n", "") + made.text + "}\n", tmp_path)
+    old = load(head + body + TAIL, tmp_path)
+    rng = np.random.default_rng(1)
+    for n, m, p in ((0, 3, 1), (1, 1, 1), (7, 5, 7), (33, 65, 40), (70, 131, 70)):
+        a, b = rng.integers(0, 255, n * p + 1, dtype=np.uint8), rng.integers(-128, 127, n * m + 1, dtype=np.int8)
+        results = [np.zeros(n * m + 1, dtype=np.int32) for _ in (new, old)]
+        for library, c in zip((new, old), results, strict=True):
+            library.f(n, m, p, *(ctypes.c_void_p(x.ctypes.data) for x in (c, a, b)))
+        assert np.array_equal(results[0], results[1]), (n, m, p)

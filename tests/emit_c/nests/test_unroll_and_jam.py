@@ -93,6 +93,20 @@ def test_a_site_knows_the_places_of_its_own_statements() -> None:
     assert found == [(2, 2), (1, 2)]
 
 
+def test_copies_of_a_statement_elsewhere_are_other_places() -> None:
+    """One body stands in several nests where loops are copied in other orders, below other numbers of loops."""
+    found: list[tuple[tuple[str, ...], ...]] = []
+
+    class Looks:
+        def jam(self, site: Site) -> Node | None:
+            found.append(tuple(leaf.around for leaf in site.leaves(site.loop)))
+            return None
+
+    shared = instance("j")
+    unroll_and_jam(Block((rows("j", "n", shared), rows("i", 3, rows("j", 4, shared)))), FACTS, Looks())
+    assert found == [(("j",),), (("i", "j"),), (("i", "j"),)]
+
+
 @pytest.mark.parametrize(("loop", "plain"), [
     (rows("i", 4, instance("i")), True),
     (replace(rows("i", 4, instance("i")), step=2), False),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import platform
 
 import pytest
@@ -40,3 +41,9 @@ def test_more_values_than_registers_are_spilled(tmp_path):
     assert many.spills >= 20
     plain = compile_shared(text(4), name="g", folder=tmp_path, compiler=find_compiler(), flags=("-O2",))
     assert plain.spills is None
+
+
+def test_the_object_is_linked_with_the_flags_that_it_was_compiled_with(tmp_path):
+    made = compile_shared(f"{EXPORTED}int f(int x) {{ return x + 1; }}\n", name="f", folder=tmp_path,
+                          compiler=find_compiler(), flags=("-O2", "--coverage"), count_spills=True)
+    assert ctypes.CDLL(str(made.path)).f(3) == 4

@@ -102,7 +102,10 @@ def test_a_busy_program_is_seen_beside_this_one():
 
 
 def test_the_watch_of_this_process_answers():
-    for shares_cores in (False, True):
-        found = watch(shares_cores=shares_cores)
-        found.begin()
-        assert found.undisturbed({"wall_seconds": 1e9, "process_cpu_seconds": 1e9}) in (True, False)
+    own, shared = watch(shares_cores=False), watch(shares_cores=True)
+    assert isinstance(own, Waiting)
+    own.begin()
+    assert own.undisturbed({"wall_seconds": 1e9}), "nobody waits so long"
+    assert isinstance(shared, Sharing)
+    shared.begin()
+    assert not shared.undisturbed({"wall_seconds": 1.0, "process_cpu_seconds": -1.0}), "others had a second"

@@ -99,10 +99,9 @@ def blocked_convolution(places: int) -> Nest:
         names = "kijcb"
         return reference(array, tuple(tuple(int(n == loop) for n in names) for loop in loops), writes=writes,
                          reach=tuple({"k": 16, "i": 13, "j": places, "c": 256, "b": 8}[loop] for loop in loops))
-    nest = Nest(loops=tuple("kijcb"), extents=(16, 13, places, 256, 8), references=(
+    return Nest(loops=tuple("kijcb"), extents=(16, 13, places, 256, 8), references=(
         own("y", "k", "i", "j", "b", writes=True), own("x", "c", "i", "j"), own("w", "k", "c", "b")), parameters={},
         constant=(True,) * 5)
-    return replace(nest)
 
 
 def test_vectors_that_no_row_shares_come_from_the_cache_that_keeps_them_all() -> None:

@@ -122,15 +122,14 @@ def test_the_model_knows_narrow_pieces_and_wide_gaps():
     tree = from_isl(schedule.tree)
     faces = faces_of(top(schedule.dependences, tree.domain), tree.root.members)
     plan = tile(schedule, TilingOptions(target=SMALL)).bands[0].plan
-    model = Projected(target=SMALL)
-    known = NestTimes(plan.nest, model)
+    known = NestTimes(plan.nest, Projected(target=SMALL))
     few, many, too_many = (split_seconds(replace(plan, edges=(steps, 16, None)), faces, known, 2)
                            for steps in (4, 12, 40))
     assert few is not None
     assert many is not None
     assert too_many is None, "pieces would overlap"
     assert split_seconds(plan, faces, known, 1) is None
-    assert full_tiles_seconds(plan, model) <= full_tiles_seconds(plan, model, handed_over=True)
+    assert full_tiles_seconds(plan, known) <= full_tiles_seconds(plan, known, handed_over=True)
     assert choose_skewed_tile(plan.problem, SMALL).split is False, "without faces there are wavefronts"
 
 

@@ -16,7 +16,7 @@ from polysched.graph.values.element_types import (
     NarrowType,
     array_type,
     carrier_of,
-    element_type,
+    is_narrow,
 )
 from polysched.graph.values.types import TensorType
 from polysched.scop.dtypes import BFLOAT16, FLOAT32, FLOAT64, UINT32, UINT64, DType
@@ -109,29 +109,28 @@ def codes_of(dtype: DType) -> NarrowType:
 
 def _code_types(site: Site) -> tuple[TensorType, ...]:
     to = ELEMENT_TYPES.get(site.attribute("to"))
-    if site.type().dtype not in BITS or to is None or not (to == BFLOAT16 or isinstance(to, NarrowType)) or (
-            not to.is_float) or (to == POWERS_OF_TWO and site.type().dtype != UINT32):
+    own = site.type().dtype
+    if own not in BITS or to is None or not (is_narrow(to) and to.is_float) or (to == POWERS_OF_TWO and own != UINT32):
         raise site.refusal("the bits of floats, and a narrow floating type, are wanted", witness=str(site.type()))
     return (site.type().with_dtype(carrier_of(to)),)
 
 
 def _np_code(site: Site, bits: np.ndarray) -> np.ndarray:
     to = ELEMENT_TYPES[site.attribute("to")]
-    own = element_type(bits.dtype)
-    assert own is not None
-    return narrowed(site, bits.view(array_type(BITS[own])), to).view(array_type(carrier_of(to)))
+    return narrowed(site, bits.view(array_type(BITS[site.type().dtype])), to).view(array_type(carrier_of(to)))
 
 
 def _code(site: Site, bits: Expression) -> Expression:
     """The code next to a float, to even where two are as near; by whole numbers alone."""
     source = site.type().dtype
     stored = 23 if source == UINT32 else 52
-    own = codes_of(ELEMENT_TYPES[site.attribute("to")])
+    to = ELEMENT_TYPES[site.attribute("to")]
+    own = codes_of(to)
 
     def number(value: int) -> Expression:
         return Convert(Constant(value), source)
     magnitude = bits & number((1 << (source.bits - 1)) - 1)
-    if own.name == POWERS_OF_TWO.name:
+    if own == POWERS_OF_TWO:
         return _power_code(site, magnitude, number)
     least = ((1 << (source.bits - 2 - stored)) - 1) - own.bias + 1   # the power, as stored, of the least normal number
     power, fraction = magnitude >> number(stored), magnitude & number((1 << stored) - 1)
@@ -152,13 +151,12 @@ def _code(site: Site, bits: Expression) -> Expression:
     lost = number(1 << (own.width - 1)) ^ sign   # a zero of the other sign, as ml_dtypes has it
     no_number = lost if own.not_a_number is None else (
         number(own.not_a_number) + sign if own.has_negative_zero else number(own.not_a_number))
-    return where(magnitude > number(infinite), no_number, signed).astype(carrier_of(
-        ELEMENT_TYPES[site.attribute("to")]))
+    return where(magnitude > number(infinite), no_number, signed).astype(carrier_of(to))
 
 
 def _beyond(site: Site, own: NarrowType) -> int:
     """The code of what is larger than the largest number, without its sign."""
-    if own.name != BFLOAT16.name and is_cut(site, own):
+    if own != BFLOAT16_CODES and is_cut(site, own):
         return own.largest
     found = own.not_a_number if own.infinity is None else own.infinity
     assert found is not None

@@ -296,8 +296,8 @@ def _by_grouped_weights(node: Node, back: Back, g: str) -> str:
 
 
 def _pooled(node: Node, back: Back, g: str) -> Gradients:
-    kept: dict[str, Any] = {k: v for k, v in node.attributes if k != "storage_order"}
-    return (back.op("PoolGrad", g, node.inputs[0], mode="max", **kept),)
+    others: dict[str, Any] = {k: v for k, v in node.attributes if k != "storage_order"}
+    return (back.op("PoolGrad", g, node.inputs[0], mode="max", **others),)
 
 
 RULES: dict[str, Rule] = {
@@ -319,7 +319,7 @@ RULES: dict[str, Rule] = {
     "Sigmoid": slope(lambda back, x, y: back.op("Mul", y, back.op("Sub", 1, y))),
     "Softplus": slope(lambda back, x, y: back.op("Sigmoid", x)),
     "Erf": slope(lambda back, x, y: back.op("Mul", back.op("Exp", back.op("Neg", back.op("Mul", x, x))),
-                                             2 / math.sqrt(math.pi))),
+                                            2 / math.sqrt(math.pi))),
     "Abs": slope(lambda back, x, y: back.op("Sign", x)),
     "Relu": lambda node, back, g: (back.chosen(back.op("Greater", node.inputs[0], 0), g),),
     "Tan": slope(lambda back, x, y: back.op("Add", back.op("Mul", y, y), 1)),

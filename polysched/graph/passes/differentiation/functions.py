@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from functools import reduce
 
-from polysched.graph.operators.elementwise import SELU_ALPHA, SELU_GAMMA
+from polysched.graph.operators.elementwise import GELU_CUBIC, SELU_ALPHA, SELU_GAMMA
+from polysched.graph.passes.differentiation import derivatives
 from polysched.graph.passes.differentiation.derivatives import Back, Gradients, Rule, slope
 from polysched.graph.values.graph import Node
 
@@ -54,9 +55,9 @@ def _gelu(node: Node, back: Back, g: str) -> Gradients:
     square = back.op("Mul", x, x)
     if approximated:
         root = math.sqrt(2 / math.pi)
-        inner = back.op("Mul", back.op("Mul", x, back.op("Add", back.op("Mul", square, 0.044715), 1)), root)
+        inner = back.op("Mul", back.op("Mul", x, back.op("Add", back.op("Mul", square, GELU_CUBIC), 1)), root)
         share = back.op("Tanh", inner)
-        steep = back.op("Mul", back.op("Add", back.op("Mul", square, 3 * 0.044715), 1), root)
+        steep = back.op("Mul", back.op("Add", back.op("Mul", square, 3 * GELU_CUBIC), 1), root)
         bell = back.op("Mul", back.op("Mul", back.op("Sub", 1, back.op("Mul", share, share)), steep), 0.5)
     else:
         share = back.op("Erf", back.op("Mul", x, math.sqrt(0.5)))
@@ -95,10 +96,7 @@ RULES: dict[str, Rule] = {
     "Log2": slope(lambda back, x, y: back.op("Reciprocal", back.op("Mul", x, math.log(2)))),
     "Log10": slope(lambda back, x, y: back.op("Reciprocal", back.op("Mul", x, math.log(10)))),
     "Rsqrt": slope(lambda back, x, y: back.op("Mul", back.op("Mul", y, back.op("Mul", y, y)), -0.5)),
-    "FastExp": slope(lambda back, x, y: y),
-    "FastTanh": slope(lambda back, x, y: back.op("Sub", 1, back.op("Mul", y, y))),
-    "FastErf": slope(lambda back, x, y: back.op("Mul", back.op("Exp", back.op("Neg", back.op("Mul", x, x))),
-                                                2 / math.sqrt(math.pi))),
+    **{f"Fast{name}": derivatives.RULES[name] for name in ("Exp", "Tanh", "Erf")},
     "Selu": _selu, "Softsign": _softsign, "ThresholdedRelu": _thresholded, "Shrink": _shrunk, "HardSwish": _hard_swish,
     "Mish": _mish, "Gelu": _gelu, "Mod": _remainder, "Mean": _mean, "Max": _extreme, "Min": _extreme,
     "PRelu": _parametric}

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
+from polysched.graph.operators.movement import slice_ranges
 from polysched.graph.passes.differentiation.derivatives import Back, Gradients, Rule, refusal
 from polysched.graph.values.graph import Node
 
@@ -14,35 +13,19 @@ def _same_elements(node: Node, back: Back, g: str) -> Gradients:
     return back.in_shape_of(g, node.inputs[0]), None
 
 
-def _bounds(node: Node, back: Back) -> list[np.ndarray]:
-    """The operands behind the data of a slice: starts, ends, and axes and steps where they are given."""
-    known = back.build.inference.known
-    found = [known[name] for name in node.inputs[1:] if name in known and known[name].dtype != object]
-    if len(found) < len([n for n in node.inputs[1:] if n]) or not back.type(node.inputs[0]).is_static:
-        raise refusal(node, "the derivative of a slice of unknown bounds is not had")
-    return found
-
-
-def _ranges(node: Node, back: Back) -> list[tuple[int, int, int]]:
-    """Axis, start and step of every dimension that a slice cuts."""
-    operands, extents = _bounds(node, back), back.type(node.inputs[0]).extents
-    named = len(node.inputs) > 3 and node.inputs[3] != ""
-    axes = [int(a) % len(extents) for a in operands[2]] if named else list(range(len(operands[0])))
-    steps = [int(s) for s in operands[-1]] if len(node.inputs) > 4 and node.inputs[4] else [1] * len(axes)
-    return [(axis, _clamped(int(start), extents[axis], step), step)
-            for axis, start, step in zip(axes, operands[0], steps, strict=True)]
-
-
 def _cut(node: Node, back: Back, g: str) -> Gradients:
     """The gradient of a slice: with zeros around it, and between its elements where it has steps."""
-    ranges, extents, counts = _ranges(node, back), back.type(node.inputs[0]).extents, back.type(g).extents
+    own, ranges = back.type(node.inputs[0]), slice_ranges(back.build.inference.site(node))
+    if not own.is_static or not all(first.is_constant and count.is_constant for first, count, _ in ranges.values()):
+        raise refusal(node, "the derivative of a slice of unknown bounds is not had")
+    extents, counts = own.extents, back.type(g).extents
     if 0 in counts:
         return (None,) * len(node.inputs)
     strides, before = [1] * len(extents), [0] * len(extents)
-    for axis, first, step in ranges:
+    for axis, (first, count, step) in ranges.items():
         strides[axis] = abs(step)
-        before[axis] = first if step > 0 else first + (counts[axis] - 1) * step
-    turned = [axis for axis, _, step in ranges if step < 0]
+        before[axis] = int(first if step > 0 else first + (count - 1) * step)
+    turned = [axis for axis, (_, _, step) in ranges.items() if step < 0]
     if turned:
         g = back.op("Slice", g, back.whole(*[-1] * len(turned)), back.whole(*[-(2 ** 31)] * len(turned)),
                     back.whole(*turned), back.whole(*[-1] * len(turned)))
@@ -50,12 +33,6 @@ def _cut(node: Node, back: Back, g: str) -> Gradients:
         g = back.op("Dilate", g, strides=tuple(strides))
     behind = [e - b - ((n - 1) * s + 1) for e, b, n, s in zip(extents, before, counts, strides, strict=True)]
     return (back.op("Pad", g, back.whole(*before, *behind)), *(None,) * (len(node.inputs) - 1))
-
-
-def _clamped(start: int, extent: int, step: int) -> int:
-    """Where a slice starts, as ONNX cuts it to the data."""
-    from_front = start + extent if start < 0 else start
-    return min(max(from_front, 0), extent - 1 if step < 0 else extent)
 
 
 def _dilated(node: Node, back: Back, g: str) -> Gradients:

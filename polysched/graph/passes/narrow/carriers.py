@@ -56,11 +56,10 @@ def in_carriers(graph: Graph) -> Graph:
 
 def _has_narrow(graph: Graph) -> bool:
     """Whether a narrow type occurs: values have it from inputs, constants and attributes."""
-    own = [*(t.dtype for _, t in graph.inputs), *(TensorType.of_array(a).dtype for a in graph.constants.values())]
-    named = [value for node in graph.walk() for name, value in node.attributes if name in TYPED]
-    return any(map(is_narrow, own)) or any(
-        is_narrow(ELEMENT_TYPES[n]) for n in named if isinstance(n, str) and n in ELEMENT_TYPES) or any(
-        _has_narrow(region) for node in graph.nodes for region in node.regions)
+    named = [ELEMENT_TYPES.get(str(value)) for node in graph.nodes for name, value in node.attributes if name in TYPED]
+    own = [*(t.dtype for _, t in graph.inputs), *(TensorType.of_array(a).dtype for a in graph.constants.values()),
+           *(dtype for dtype in named if dtype is not None)]
+    return any(map(is_narrow, own)) or any(_has_narrow(region) for node in graph.nodes for region in node.regions)
 
 
 def narrow_outputs(graph: Graph) -> dict[str, DType]:
@@ -78,13 +77,7 @@ def _bits(array: np.ndarray) -> np.ndarray:
 
 
 class _Lowering(Builder):
-    """Takes nodes of a graph one by one; values keep their names.
-
-    Parameters
-    ----------
-    graph : the graph before.
-    around : makes names that the graph around a region does not have, either.
-    """
+    """Takes nodes of a graph one by one; values keep their names."""
 
     def __init__(self, graph: Graph) -> None:
         super().__init__(fresh_names(graph))
@@ -96,7 +89,7 @@ class _Lowering(Builder):
         """The graph after."""
         for node in self.before.nodes:
             self.take(node)
-        inputs = tuple((n, TensorType(carrier_of(t.dtype), t.shape)) for n, t in self.before.inputs)
+        inputs = tuple((n, t.with_dtype(carrier_of(t.dtype))) for n, t in self.before.inputs)
         return self.before.but(inputs=inputs, nodes=tuple(self.nodes), constants=self.constants, types={})
 
     def dtype(self, name: str) -> DType:
@@ -123,7 +116,7 @@ class _Lowering(Builder):
                               attributes={"to": carrier_of(self.dtype(node.outputs[0])).name}))
         elif operator_of(node).copies_at(node):
             self.emit(node)
-        elif BFLOAT16 in narrow and node.op != "CastLike":
+        elif BFLOAT16 in narrow and operator_of(node).widens_at(node):
             self.widen(node)
         else:
             self.expand(node)

@@ -155,19 +155,14 @@ def _fixed_path(x: Extraction, node: c_ast.Node) -> MemoryPath | None:
         return None
     ctype = path.ctype
     is_integer = isinstance(ctype, Scalar) and ctype.dtype.is_integer and not ctype.volatile
-    return path if is_integer and not _changes(x, path.base, path.members) else None
+    return path if is_integer and keeps_value(x, path) else None
 
 
 def keeps_value(x: Extraction, path: MemoryPath) -> bool:
-    """Whether the region visibly writes nothing that a way leads to, or over."""
-    return not _changes(x, path.base, path.members)
-
-
-def _changes(x: Extraction, symbol: Symbol, members: tuple[str, ...]) -> bool:
-    """Whether the region could write what a way leads to, or move a pointer on it."""
-    return (symbol in x.bindings.written or symbol.origin is Origin.REGION
-            or any(base is symbol and (not written or not members or written[-1] in members)
-                   for base, written in x.bindings.written_members))
+    """Whether the region visibly neither writes what a way leads to, nor moves a pointer on it."""
+    return not (path.base in x.bindings.written or path.base.origin is Origin.REGION
+                or any(base is path.base and (not written or not path.members or written[-1] in path.members)
+                       for base, written in x.bindings.written_members))
 
 
 def _whatever_it_is(x: Extraction, read: isl.Set) -> isl.Set:

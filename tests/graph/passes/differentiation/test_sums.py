@@ -12,7 +12,7 @@ from tests.graph.passes.differentiation.test_derivatives import check
 
 
 @pytest.mark.parametrize("line", [
-    "CumSum(x, one)", "CumSum(x, zero; reverse=1)", "CumSum(x, one; exclusive=1)", "ReduceProd(x, one)",
+    "CumSum(x, last)", "CumSum(x, first; reverse=1)", "CumSum(x, last; exclusive=1)", "ReduceProd(x, one)",
     "ReduceProd(x)", "ReduceProd(x, zero; keepdims=0)", 'Einsum(x, t; equation="ij,jk->ik")',
     'Einsum(x, t; equation="ij,jk->")', 'Einsum(x, v; equation="ij,j->ji")', 'Einsum(x, v; equation="...j,j")',
     'Einsum(x, t, v; equation="ij,jk,j->k")', 'Einsum(x, t; equation="ij,ab->a")'])
@@ -20,11 +20,12 @@ def test_rows_and_equations(line: str) -> None:
     check(f"""graph g(x: float64[2, 3], t: float64[3, 2], v: float64[3]) {{
   const one: int64[1] = [1]
   const zero: int64[1] = [0]
-  let f = {line.replace("(x, one", "(x, own" if "CumSum" in line else "(x, one").replace(
-      "(x, zero", "(x, first" if "CumSum" in line else "(x, zero")}
+  const last: int64[] = [1]
+  const first: int64[] = [0]
+  let f = {line}
   let y = Mul(f, f)
   return y
-}}""".replace("  let f", "  const own: int64[] = [1]\n  const first: int64[] = [0]\n  let f"))
+}}""")
 
 
 @pytest.mark.parametrize("zeros", [0, 1, 2])
