@@ -37,7 +37,8 @@ def _of_torch(value: Any) -> Any:
     if torch is None or not isinstance(value, torch.Tensor):
         return value
     own = ELEMENT_TYPES.get(str(value.dtype).removeprefix("torch."))
+    data = value.detach().resolve_neg()
     if own is None or not is_narrow(own):
-        return value.detach().numpy()
+        return data.numpy()
     bits = torch.int16 if own.bytes == 2 else torch.uint8
-    return value.detach().contiguous().view(bits).numpy().view(array_type(own))
+    return data.contiguous().view(bits).numpy().view(array_type(own))

@@ -1,4 +1,7 @@
-"""TopK: every element's rank among those along the axis, then a scatter to the places of the ranks."""
+"""TopK: every element's rank among those along the axis, then a scatter to the places of the ranks.
+
+NaN is larger than all numbers, as in PyTorch and ONNX Runtime.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from polysched.graph.operators.extents import extent_of
 from polysched.graph.operators.operator import Kind, Operator, Site
 from polysched.graph.values.types import TensorType
 from polysched.scop.dtypes import BOOL, INT64
-from polysched.scop.expression import Expression, Tensor, axis, compute, equal, where
+from polysched.scop.expression import Expression, Tensor, axis, compute, equal, not_equal, where
 from polysched.scop.expression import sum as sum_of
 
 
@@ -29,15 +32,34 @@ def _rank(site: Site, x: Tensor) -> Tensor:
 
     def element(*i: Expression) -> Expression:
         other = x[tuple(j if d == place else v for d, v in enumerate(i))]
-        before = other > x[i] if site.attribute("largest", 1) else other < x[i]
-        tied = where(j < i[place], where(equal(other, x[i]), 1, 0), 0)
+        before = _less(site, x[i], other) if site.attribute("largest", 1) else _less(site, other, x[i])
+        tied = where(j < i[place], where(_same(site, other, x[i]), 1, 0), 0)
         return sum_of(where(before, 1, tied).astype(INT64), over=j)
     return compute([extent_of(e) for e in own.shape], element, name="y", dtype=INT64)
 
 
+def _less(site: Site, a: Expression, b: Expression) -> Expression:
+    found = a < b
+    return found | (equal(a, a) & not_equal(b, b)) if site.type().dtype.is_float else found
+
+
+def _same(site: Site, a: Expression, b: Expression) -> Expression:
+    found = equal(a, b)
+    return found | (not_equal(a, a) & not_equal(b, b)) if site.type().dtype.is_float else found
+
+
+def _np_order(site: Site, x: np.ndarray) -> np.ndarray:
+    """The places of elements by their size, equal ones from the front."""
+    place = site.attribute("axis", -1)
+    if not site.attribute("largest", 1):
+        return np.argsort(x, axis=place, kind="stable")
+    from_behind = np.argsort(np.flip(x, place), axis=place, kind="stable")
+    return np.asarray(x.shape[place] - 1 - np.flip(from_behind, place))
+
+
 def _np_rank(site: Site, x: np.ndarray) -> Any:
     place = site.attribute("axis", -1)
-    order = np.argsort(-x.astype(np.float64) if site.attribute("largest", 1) else x, axis=place, kind="stable")
+    order = _np_order(site, x)
     return np.argsort(order, axis=place, kind="stable").astype(np.int64)
 
 
@@ -63,7 +85,7 @@ def _top(site: Site, build: Builder, x: str, _: str) -> tuple[str, ...]:
 
 def _np_top(site: Site, x: np.ndarray, k: np.ndarray) -> tuple[np.ndarray, ...]:
     place = site.attribute("axis", -1)
-    order = np.argsort(-x.astype(np.float64) if site.attribute("largest", 1) else x, axis=place, kind="stable")
+    order = _np_order(site, x)
     first = np.take(order, np.arange(int(k.ravel()[0])), axis=place)
     return np.take_along_axis(x, first, axis=place), first.astype(np.int64)
 

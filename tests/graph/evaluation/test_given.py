@@ -38,6 +38,7 @@ def test_tensors_of_torch() -> None:
     x = torch.ones(2, requires_grad=True)
     assert given_array("x", x).ctypes.data == x.data_ptr()
     assert given_array("x", torch.nn.Parameter(torch.ones(2))).tolist() == [1, 1]
+    assert given_array("x", torch.complex(x, x).detach().conj().imag).tolist() == [-1, -1]
     pytest.importorskip("ml_dtypes", reason="ml_dtypes is not installed")
     for name in ("bfloat16", "float8_e4m3fn", "float8_e5m2"):
         short = given_array("x", torch.tensor([1.5, -2.0]).to(getattr(torch, name)))

@@ -17,6 +17,7 @@ from polysched.graph.operators.builder import Builder
 from polysched.graph.operators.control import BRANCH, REPEAT, repeated
 from polysched.graph.operators.families.narrow import decoded
 from polysched.graph.operators.registry import operator_of
+from polysched.graph.passes.control import resolve_control
 from polysched.graph.passes.names import fresh_names
 from polysched.graph.values.element_types import (
     ELEMENT_TYPES,
@@ -65,7 +66,7 @@ def narrow_outputs(graph: Graph) -> dict[str, DType]:
     """The outputs of a narrow type, which a compiled graph gives as bits."""
     if not _has_narrow(graph):
         return {}
-    types = infer(graph).types
+    types = infer(resolve_control(graph)).types   # loops have types once they are resolved
     return {o: types[o].dtype for o in graph.outputs if o in types and is_narrow(types[o].dtype)}
 
 

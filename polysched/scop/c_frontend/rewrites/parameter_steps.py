@@ -64,7 +64,7 @@ class ParameterSteps:
         return (self._counted(node, before) or node) if isinstance(node, c_ast.For) else node
 
     def _counted(self, node: c_ast.For, before: c_ast.Node | None) -> c_ast.Node | None:
-        declaration, name, first = self._start(node) if node.init is not None else self._set_ahead(before)
+        declaration, name, first = self._start(node.init or before)
         step = node.next
         if (name is None or first is None or not isinstance(step, c_ast.Assignment) or stepped_name(step) != name
                 or step.op not in ("+=", "-=") or isinstance(step.rvalue, c_ast.Constant) or touches(node.stmt, name)):
@@ -75,20 +75,18 @@ class ParameterSteps:
             return None
         return self._made(node, declaration, name, first, last)
 
-    def _start(self, node: c_ast.For) -> tuple[c_ast.Decl | None, str | None, c_ast.Node | None]:
-        """The counter's declaration if the loop has it, its name, and its first value; it is an `int`."""
-        init = node.init
+    def _start(self, init: c_ast.Node | None) -> tuple[c_ast.Decl | None, str | None, c_ast.Node | None]:
+        """The counter's declaration if the loop has it, its name, and its first value; it is an `int`.
+
+        Parameters
+        ----------
+        init : of the loop, or the statement in front of a loop that has none.
+        """
         if isinstance(init, c_ast.DeclList) and len(init.decls) == 1:
             declaration = init.decls[0]
             ctype = resolve(declaration.type, self.scope.type_names)
             return declaration, declaration.name if ctype == Scalar(INT32) else None, declaration.init
-        if isinstance(init, c_ast.Assignment) and init.op == "=" and isinstance(init.lvalue, c_ast.ID):
-            return None, init.lvalue.name if self._is_int(init.lvalue.name) else None, init.rvalue
-        return None, None, None
-
-    def _set_ahead(self, before: c_ast.Node | None) -> tuple[None, str | None, c_ast.Node | None]:
-        """The counter that the statement in front of a loop sets, an `int`, and its value there."""
-        name, first = set_by(before)
+        name, first = set_by(init)
         return None, name if name and self._is_int(name) else None, first
 
     def _is_int(self, name: str) -> bool:

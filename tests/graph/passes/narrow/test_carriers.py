@@ -117,10 +117,24 @@ GRAPHS = ["""graph g(x: float32[4, 6], s: float32[6]) {
     }
   }
   return y
+}""", """graph g(x: bfloat16[4, 2], q: float8_e5m2[4]) {
+  const n: int64[] = [3]
+  const go: bool[] = [true]
+  let y, r, s = Loop(n, go, x, q) {
+    graph body(i, c, a, b) {
+      const turned: int64[4] = [1, 2, 3, 0]
+      let d = Identity(c)
+      let e = Add(a, a)
+      let f = Gather(b, turned)
+      let g = Identity(f)
+      return d, e, f, g
+    }
+  }
+  return y, r, s
 }"""]
 
 
-@pytest.mark.parametrize("text", GRAPHS, ids=["int4", "float8", "float4", "bfloat16", "branch"])
+@pytest.mark.parametrize("text", GRAPHS, ids=["int4", "float8", "float4", "bfloat16", "branch", "loop"])
 def test_what_is_compiled_is_what_is_interpreted(text: str) -> None:
     graph = from_text(text)
     inputs = inputs_of(graph)
