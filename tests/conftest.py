@@ -13,6 +13,7 @@ from polysched.cli.entry import COLLECT_AFTER
 from polysched.emit_c import EmitOptions
 from polysched.target.build_cache import ENVIRONMENT as CACHE
 from tests import forked_children
+from tests.cli import loaded_process
 from tests.compilations import SHARED, Compilations, take_the_place
 from tests.tiers import CAMPAIGN, RECORD, function_of, in_campaign, recorded, renewed, renewed_campaign
 
@@ -31,6 +32,7 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")   # read when a process loads libgomp
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")   # and OpenBLAS, with NumPy: 2 to this many cycles
+    loaded_process.remember(os.environ)
     if config.getoption("--record-tiers"):
         config.option.markexpr = ""   # of a function that ran in part, the record would lose the other parameters
         if not hasattr(config, "workerinput"):

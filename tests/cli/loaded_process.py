@@ -56,13 +56,18 @@ READ_ONCE = ("PYTHON", "LD_", "GLIBC_", "MALLOC_", "OPENBLAS_", "LANG", "LC_")
 THREADS = "OPENBLAS_NUM_THREADS"
 _ASKED = threading.Lock()
 _children = 0
-_started_with: dict[str, str] = {}
+_at_first: dict[str, str] = {}
 
 
 def read_once(environment: Mapping[str, str]) -> dict[str, str]:
     """The variables that a fork cannot take over; paths of modules and threads of NumPy it can."""
     return {name: value for name, value in environment.items()
             if name.startswith(READ_ONCE) and name not in ("PYTHONPATH", THREADS)}
+
+
+def remember(environment: Mapping[str, str]) -> None:
+    """The loaded process starts with the environment of the test run, whichever test asks first and changed its own."""
+    _at_first.update(environment)
 
 
 def run_command(arguments: tuple[str, ...], *, folder: Path, environment: Mapping[str, str],
@@ -94,7 +99,7 @@ def fork_child(child: Mapping[str, Any], environment: Mapping[str, str]) -> int:
                 _children <= ALONE or threading.current_thread() is not threading.main_thread()):
             return -1   # its forks would be children of a thread that ends
         server = _server()
-        return _ask(server, {"child": child}) if read_once(environment) == _started_with else -1
+        return _ask(server, {"child": child}) if read_once(environment) == read_once(_at_first) else -1
 
 
 def _ask(server: subprocess.Popen[bytes], request: Mapping[str, Any]) -> int:
@@ -109,9 +114,8 @@ def _ask(server: subprocess.Popen[bytes], request: Mapping[str, Any]) -> int:
 @cache
 def _server() -> subprocess.Popen[bytes]:
     """One per process of the test run; unbuffered, so that the selector sees every answer."""
-    _started_with.update(read_once(os.environ))
-    server = subprocess.Popen([sys.executable, __file__], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                              bufsize=0)
+    server = subprocess.Popen([sys.executable, __file__], cwd=ROOT, env=_at_first, stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, bufsize=0)
     atexit.register(server.wait)
     atexit.register(server.stdin.close)
     return server

@@ -199,7 +199,8 @@ def test_a_schedule_that_turns_the_updates(program: str, kind: str, tmp_path: Pa
     order, begin = BACKWARDS[program]
     text = source(PROGRAMS[program][0], kind)
     dependences = analyse(from_c_text(text), reductions="exact")
-    tree = tree_of(isl.UnionMap(f"[n, m] -> {{ {order} }}"), dependences.scop.domain)
+    sizes = ", ".join(p.name for p in dependences.scop.parameters)
+    tree = tree_of(isl.UnionMap(f"[{sizes}] -> {{ {order} }}"), dependences.scop.domain)
     tiled = tile(Schedule(dependences=dependences, tree=tree, algorithm="original"), TilingOptions(parallel=False))
     region = emit(tiled, options=EmitOptions(vector_bits=256, openmp=False)).text
     for compiler in compilers():

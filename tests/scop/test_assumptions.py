@@ -29,7 +29,7 @@ def test_statements_that_a_later_assumption_excludes_are_none(first):
 
 
 def test_context_knows_types_and_extents():
-    scop = one("for (int i = 0; i < m + c; i++) A[i] = 0;")
+    scop = one("for (int i = 0; i < m + c; i++) A[i] = B[0][0];")
     assert scop.context.is_equal(isl.Set(
         "[n, m, c] -> { : 1 <= n <= 2147483647 and 1 <= m <= 2147483647 and 0 <= c <= 255 }"))
     assert [p.name for p in scop.parameters] == ["n", "m", "c"]

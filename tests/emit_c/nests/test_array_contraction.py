@@ -207,15 +207,15 @@ def test_copies_have_elements_also_where_no_loop_runs(first: str, rows: str) -> 
     }}
 #pragma endscop
 }}"""), polysched.PipelineOptions(tile=128, parallel=False))
-    rows_of = "(*s_copies)[(long)m <= 0 ? 1 : (long)m] = aligned_alloc(64, "
-    assert f"{rows_of}((unsigned long)(({rows}) * ((long)m " in region.text
+    assert f"(*s_copies)[(long)m <= 0 ? 1 : (long)m] = (unsigned long)(({rows}) * ((long)m " in region.text
+    assert f"aligned_alloc(64, ((unsigned long)(({rows}) * ((long)m " in region.text
 
 
 def test_the_original_code_does_not_see_the_copies() -> None:
     """It stays as the alternative for want of memory, with the variable that it declares outside the region."""
     text = HEAD.replace("{\n#", "{\n  double s;\n#") + PROGRAMS["an accumulator"][0].replace("double s", "s") + TAIL
     region = polysched.optimize(from_c_text(text), polysched.PipelineOptions(tile=128, parallel=False))
-    assert "double (*s_copies)[(long)n] = aligned_alloc" in region.text
+    assert "double (*s_copies)[(long)n] = (unsigned long)" in region.text
     assert "*s)" not in region.text
 
 

@@ -103,7 +103,7 @@ void f(int n, const float *x, float *y) {
     "GNU C beyond the parser": (WRITES.replace("0.0f", "y[i] ? : 1.0f"), "beyond standard C", "expression"),
     "a call through a pointer": (
         "void f(int n, float (*g)(float), float *y) { for (int i = 0; i < n; i++) y[i] = (*g)(y[i]); }",
-        "a call through a pointer", "(*g)(y[i])"),
+        "`g` may have side effects", "(*g)(y[i])"),
     "a struct": ("struct p { float a; }; void f(int n, struct p *x, float *y) { for (int i = 0; i < n; i++) "
                  "y[i] = x[i].a; }", "such a type is not evaluated", "struct p"),
     "any number of arguments": (WRITES.replace("*y)", "*y, ...)"), "such a declaration", "..."),
