@@ -126,6 +126,7 @@ class Schedule(Shown):
         UsageError : the text is no schedule, or one of another program.
         IllegalScheduleError : it breaks a dependence, or calls a loop parallel, or a band permutable, that is not.
         """
+        from polysched.scheduling.interchange.dates import require_parameters
         from polysched.scheduling.interchange.isl_text import read_tree
         foreign = provided("scheduling", "Schedule.from_text")(text, dependences)
         if isinstance(foreign, Schedule):
@@ -133,6 +134,7 @@ class Schedule(Shown):
         stored = _stored(text)
         tree = read_tree(stored["tree"]) if foreign is None else foreign
         require_readable_marks(tree)
+        require_parameters(tree.get_map(), dependences.scop)
         steps = tuple(step_from_json(s) for s in stored["steps"])
         try:
             check_legal(dependences, tree, what="stored schedule")

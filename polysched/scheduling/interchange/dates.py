@@ -59,6 +59,8 @@ def _of_statements(dates: isl.UnionMap, scop: Scop) -> dict[str, isl.Map]:
     """The dates by statement, each instance with exactly one."""
     found: dict[str, isl.Map] = {}
     known = {s.name: s for s in scop.statements}
+    dates = dates.drop_unused_params()
+    require_parameters(dates, scop)
     maps = dates.get_map_list()
     for index in range(maps.n_map()):
         piece = maps.get_at(index)
@@ -80,6 +82,24 @@ def _of_statements(dates: isl.UnionMap, scop: Scop) -> dict[str, isl.Map]:
                              hint="a name that is neither an iterator nor a parameter takes any value")
         found[name] = found[name].gist_domain(statement.domain)
     return found
+
+
+def require_parameters(dates: isl.UnionMap, scop: Scop) -> None:
+    """Refuse dates that name what is no parameter of a program.
+
+    Raises
+    ------
+    UsageError : they do; the witness is the first such name.
+    """
+    known = [p.name for p in scop.parameters]
+    for name in _parameters(dates.get_space()):
+        if name not in known:
+            raise UsageError("the schedule names a parameter that the program has not", where=scop.name, witness=name,
+                             hint=f"its parameters are {', '.join(known)}" if known else "it has none")
+
+
+def _parameters(space: isl.Space) -> list[str | None]:
+    return [space.get_dim_name(isl.dim_type.param, at) for at in range(space.dim(isl.dim_type.param))]
 
 
 def _filled(found: dict[str, isl.Map], scop: Scop) -> isl.UnionMap:

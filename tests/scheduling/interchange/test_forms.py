@@ -7,6 +7,7 @@ import pytest
 
 from polysched.dependence import analyse
 from polysched.dependence.dependences import Dependences
+from polysched.emit_c import emit
 from polysched.errors import IllegalScheduleError, PolyschedError, UsageError
 from polysched.scheduling import Schedule, original, pluto
 from polysched.scheduling.interchange.forms import WRITERS
@@ -14,6 +15,7 @@ from polysched.scheduling.primitives import Tile
 from polysched.scheduling.steps import apply
 from polysched.scop import from_c_text
 from polysched.scop.points import instances_in_order
+from polysched.tiling import tile
 
 JACOBI = """void f(int t_end, int n, double a[n], double b[n]) {
 #pragma scop
@@ -84,6 +86,24 @@ def test_refusals() -> None:
         with pytest.raises(IllegalScheduleError, match=r"witness: S\d\[\d, \d\] must run before"):
             Schedule.from_text(text, dependences)
     assert set(WRITERS) == {"tree", "map", "pluto", "halide", "openscop", "cloog"}
+
+
+@pytest.mark.parametrize(("text", "witness"), [
+    ("[n, m] -> { S0[i] -> [-i] }", ""), ("[n, m] -> { S0[i] -> [n - i] }", "n"),
+    ('{ domain: "[m] -> { S0[i] : 0 <= i < m }", child: { schedule: "[m, q] -> [{ S0[i] -> [(-i)] }]" } }', "q")])
+def test_parameters_that_the_program_has_not(text: str, witness: str) -> None:
+    """A size that only another array has is none of the region's."""
+    dependences = analyse(from_c_text("""void f(int n, int m, double A[n][m], double h[m])
+{
+#pragma scop
+for (int i = 0; i < m; i++) h[i] += 1;
+#pragma endscop
+}"""))
+    if witness:
+        with pytest.raises(UsageError, match=f"that the program has not\n  witness: {witness}\n  hint: .* are m"):
+            Schedule.from_text(text, dependences)
+    else:
+        assert "h[i] += 1" in emit(tile(Schedule.from_text(text, dependences))).text
 
 
 @pytest.mark.parametrize("form", ["stored", "tree", "map", "pluto", "openscop", "cloog"])
