@@ -54,15 +54,17 @@ LAZY = ("matplotlib.pyplot", "ortools.sat.python.cp_model", "rich.console", "ric
 READ_ONCE = ("PYTHON", "LD_", "GLIBC_", "MALLOC_", "OPENBLAS_", "LANG", "LC_")
 """How variables begin that an interpreter and its libraries read when they are loaded."""
 THREADS = "OPENBLAS_NUM_THREADS"
+OFTEN_READ = ("PYTHONPATH", "PYTHONBREAKPOINT", THREADS)
+"""Variables that a fork can take over for all that; Ray sets the second in its driver."""
 _ASKED = threading.Lock()
 _children = 0
 _at_first: dict[str, str] = {}
 
 
 def read_once(environment: Mapping[str, str]) -> dict[str, str]:
-    """The variables that a fork cannot take over; paths of modules and threads of NumPy it can."""
+    """The variables that a fork cannot take over."""
     return {name: value for name, value in environment.items()
-            if name.startswith(READ_ONCE) and name not in ("PYTHONPATH", THREADS)}
+            if name.startswith(READ_ONCE) and name not in OFTEN_READ}
 
 
 def remember(environment: Mapping[str, str]) -> None:

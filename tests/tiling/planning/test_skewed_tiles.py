@@ -16,6 +16,7 @@ from polysched.tiling.planning import skewed_tiles
 from polysched.tiling.planning.band_plan import BandPlan
 from polysched.tiling.planning.cost_models import Projected
 from polysched.tiling.planning.skewed_tiles import (
+    NestTimes,
     busiest_share,
     choose_skewed_tile,
     full_tiles_seconds,
@@ -84,8 +85,9 @@ def test_two_threads_take_half_the_time_of_full_wavefronts_and_no_less():
 
 
 def test_tiles_beyond_the_cache_and_short_rows_cost_more():
-    model, nest = Projected(target=SMALL), nest_at(600, 40)
-    fitting, large, short = (full_tiles_seconds(BandPlan(nest=nest, edges=edges, order=(0, 1, 2)), model)
+    nest = nest_at(600, 40)
+    known = NestTimes(nest, Projected(target=SMALL))
+    fitting, large, short = (full_tiles_seconds(BandPlan(nest=nest, edges=edges, order=(0, 1, 2)), known)
                              for edges in ((4, 16, 128), (16, 512, 512), (4, 16, 8)))
     assert fitting < large
     assert fitting < short
