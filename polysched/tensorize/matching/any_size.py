@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
 
 import islpy as isl
 
@@ -21,6 +21,7 @@ from polysched.scop.body import Expr, IteratorRef, Load, ParameterRef, walk
 from polysched.scop.points import SetOrMap, isl_value
 from polysched.scop.scop import Access, AccessKind, Scop, Storage
 from polysched.tensorize.description.contraction import Kind
+from polysched.tensorize.limits import LIMITS
 from polysched.tensorize.matching.grouping import are_one_at_all_sizes
 from polysched.tensorize.matching.mapping import Match
 from polysched.tensorize.matching.operand_layout import LayoutTable
@@ -33,7 +34,17 @@ from polysched.tensorize.proofs.isl_check import IslCheck
 from polysched.tensorize.software.elements import subscripts_of
 from polysched.tensorize.software.fragment import Fragment, SoftwareLoop, are_one
 from polysched.tensorize.software.polynomials import Polynomial, Quotient, affine_text, of_affine
-from polysched.tensorize.software.sizes import LEAST, Conditions, Size, bytes_fit, is_general, run_time_sizes, same
+from polysched.tensorize.software.sizes import (
+    LEAST,
+    Conditions,
+    Size,
+    bytes_fit,
+    greatest_of,
+    is_general,
+    least_of,
+    run_time_sizes,
+    same,
+)
 
 LOOPS_STAY, TIED = "loops stay around the instruction", "depend on each other"
 """Reasons; the pipeline then looks inside of the loop that statements share, whose iterator is one more size."""
@@ -243,12 +254,13 @@ def _loops(fragment: Fragment, domain: isl.Set,
     """The loops, the box of their least and last values over the parameters, and the least ones in isl's words."""
     loops, bounds, lowers = [], [], {}
     for at, name in enumerate(fragment.statement.iterators):
-        low, high = (_end(domain, at, last=last) for last in (False, True))
-        if low is None or high is None:
+        lows, highs = (_ends(domain, at, last=last) for last in (False, True))
+        if not lows or not highs:
             raise NotGeneralError(f"the ends of loop {name} are not affine in the sizes")
-        lowers[name] = affine_text(low)
-        bounds.append(f"{lowers[name]} <= {name} <= {affine_text(high)}")
-        first, last = (_number(form, values) for form in (low, high))
+        lowers[name] = _of_several("max", lows)
+        bounds.append(f"{lowers[name]} <= {name} <= {_of_several('min', highs)}")
+        first = reduce(greatest_of, [_number(form, values) for form in lows])
+        last = reduce(least_of, [_number(form, values) for form in highs])
         loops.append(SoftwareLoop(name, first, last - first + 1))
     names = ", ".join(n for n, v in values.items() if isinstance(v, Size))
     iterators = f"{fragment.statement.name}[{', '.join(fragment.statement.iterators)}]"
@@ -257,11 +269,31 @@ def _loops(fragment: Fragment, domain: isl.Set,
     return tuple(loops), box.intersect_params(domain.params()), lowers
 
 
-def _end(domain: isl.Set, at: int, *, last: bool) -> Polynomial | None:
-    """The least or last value of a loop; where that is the least of several, one of them that no iteration exceeds."""
-    end = domain.dim_max(at) if last else domain.dim_min(at)
+def _of_several(function: str, forms: Sequence[Polynomial]) -> str:
+    """The least or greatest of several sums in isl's words."""
+    return reduce(lambda left, right: f"{function}({left}, {right})", map(affine_text, forms))
+
+
+def _ends(domain: isl.Set, at: int, *, last: bool) -> list[Polynomial]:
+    """The sums of which the last value of a loop is the least, the first one the greatest; without any, none is known.
+
+    One sum that no iteration exceeds, where the end is none of all these: of a loop that others cut.
+    """
+    end = (domain.dim_max(at) if last else domain.dim_min(at)).coalesce()
     if (found := _affine(end, domain.params())) is not None:
-        return found
+        return [found]
+    bounds = [isl.PwAff.from_aff(piece).intersect_domain(domain.params()) for _, piece in end.get_pieces()]
+    forms = [_affine(bound, domain.params()) for bound in bounds]
+    if len(bounds) <= LIMITS.ends_of_a_loop and None not in forms:
+        whole = reduce(isl.PwAff.min if last else isl.PwAff.max, bounds)
+        if whole.intersect_domain(end.domain()).is_equal(end):
+            return [form for form in forms if form is not None]
+    one = _end(domain, at, end, last=last)
+    return [] if one is None else [one]
+
+
+def _end(domain: isl.Set, at: int, end: isl.PwAff, *, last: bool) -> Polynomial | None:
+    """One of several bounds of a loop that no iteration exceeds."""
     values = domain.project_out(isl.dim_type.set, at + 1, domain.dim(isl.dim_type.set) - at - 1)
     values = values.project_out(isl.dim_type.set, 0, at)
     for _, piece in end.get_pieces():
@@ -418,13 +450,21 @@ def _moves_as(access: Access, fragment: Fragment, domain: isl.Set, unknown: Sequ
     elements = reached.as_multi_aff()
     for at, index in enumerate(fragment.indices[access.reference]):
         aff, wanted = elements.get_aff(at), dict(index.coefficients)
-        if aff.dim(isl.dim_type.div) or not aff.get_denominator_val().is_one():
+        if _divides_iterators(aff) or not aff.get_denominator_val().is_one():
             return False
         for position, name in enumerate(fragment.statement.iterators):
             moved = int(aff.get_coefficient_val(isl.dim_type.in_, position).get_num_si())
             if name not in still and moved != wanted.get(name, 0):
                 return False
     return True
+
+
+def _divides_iterators(aff: isl.Aff) -> bool:
+    """Whether it rounds a quotient that iterators change; `n / 2` of a size stands still."""
+    used = [aff.get_div(at) for at in range(aff.dim(isl.dim_type.div))
+            if not aff.get_coefficient_val(isl.dim_type.div, at).is_zero()]
+    return any(_divides_iterators(div) or any(not div.get_coefficient_val(isl.dim_type.in_, at).is_zero()
+                                              for at in range(div.dim(isl.dim_type.in_))) for div in used)
 
 
 def _prove_order(match: Match, dependences: Dependences, context: isl.Set, unknown: Sequence[str]) -> None:
