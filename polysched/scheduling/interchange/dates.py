@@ -28,7 +28,6 @@ from polysched.scheduling.tree.loop_tree import (
 from polysched.scop.points import isl_value
 from polysched.scop.scop import Scop
 
-
 MOST_DATES = 200
 """Dimensions of a date; more is no program."""
 

@@ -57,8 +57,8 @@ _CASTS = ("extf", "truncf", "extsi", "extui", "trunci", "sitofp", "uitofp", "fpt
 OPERANDS: Mapping[str, int] = {**dict.fromkeys((*_BINARY, *_OF_UNSIGNED, "cmpf", "cmpi"), 2), "select": 3,
                                **dict.fromkeys((*_CASTS, "negf"), 1)}
 """How many each operation of `arith` has, but for `constant`."""
-_OF_FLOATS = frozenset(("addf", "subf", "mulf", "divf", "remf", "maximumf", "minimumf", "maxnumf", "minnumf", "cmpf", "negf",
-                        "extf", "truncf", "fptosi", "fptoui"))
+_OF_FLOATS = frozenset(("addf", "subf", "mulf", "divf", "remf", "maximumf", "minimumf", "maxnumf", "minnumf", "cmpf",
+                        "negf", "extf", "truncf", "fptosi", "fptoui"))
 
 
 def computed(operation: Operation, operands: Sequence[Value]) -> Value:

@@ -280,9 +280,9 @@ class _Function:
             self._refuse(operation, f"%{operands[0] if operands else ''} is no memref here")
         array = self.arrays[operands[0]]
         count = len(self.region.arrays[array].extents)
-        said = next(filter(None, map(memref_of, operation.operand_types)), None)
-        if said is not None and TYPES.get(said[1]) != self.region.arrays[array].dtype:
-            self._refuse(operation, f"%{operands[0]} has elements of type {self.region.arrays[array].dtype}, not {said[1]}")
+        dtype, said = self.region.arrays[array].dtype, next(filter(None, map(memref_of, operation.operand_types)), None)
+        if said is not None and TYPES.get(said[1]) != dtype:
+            self._refuse(operation, f"%{operands[0]} has elements of type {dtype}, not {said[1]}")
         if operation.name.startswith("memref."):
             subscripts = [self._value(operation, name) for name in operands[1:]]
         else:

@@ -90,9 +90,15 @@ class Grammar:
         """The name of a value, without `%`."""
         return self.words.of_kind("value", "a value")[1:]
 
+    def placed_value(self) -> str:
+        """The same, with a place in another file where one is said."""
+        name = self.value()
+        self.place()
+        return name
+
     def argument(self) -> tuple[str, str]:
         """`%name: type`, with attributes that say nothing here."""
-        name = self.value()
+        name = self.placed_value()
         self.words.expect(":")
         text = read_type(self.words)
         if self.words.word == "{":
