@@ -78,8 +78,7 @@ def computed(operation: Operation, operands: Sequence[Value]) -> Value:
         raise CannotExpress(operation.name)
     if len(operands) != OPERANDS[name]:
         raise CannotExpress(f"{operation.name} of {len(operands)} operands")
-    if name != "select" and any(v.dtype.is_float != (name in _OF_FLOATS) for v in operands):
-        raise CannotExpress(f"{operation.name} of {', '.join(str(v.dtype) for v in operands)}")
+    _require_kind(name, operands)
     if name in ("cmpi", "cmpf"):
         return _compared(operation, *operands)
     if name == "select":
@@ -91,6 +90,12 @@ def computed(operation: Operation, operands: Sequence[Value]) -> Value:
     if name in _OF_UNSIGNED:
         return values.cast(_OF_UNSIGNED[name](*(_unsigned(v) for v in operands)), _type(kind))
     return _converted(name, operands[0], kind)
+
+
+def _require_kind(name: str, operands: Sequence[Value]) -> None:
+    """Refuse integers where an operation of `arith` has floats, and the other way round."""
+    if name != "select" and any(v.dtype.is_float != (name in _OF_FLOATS) for v in operands):
+        raise CannotExpress(f"arith.{name} of {', '.join(str(v.dtype) for v in operands)}")
 
 
 def constant(value: object, kind: str) -> Value:
