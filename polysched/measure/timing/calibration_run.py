@@ -14,9 +14,9 @@ import numpy as np
 from polysched.measure.processes.child_side import Reporter, start
 from polysched.measure.programs.inputs import allocate
 from polysched.measure.timing.calibration_source import ADDITIONS
+from polysched.measure.timing.peak_run import TRIAL_SECONDS
 from polysched.measure.timing.peak_source import CHAINS
 
-TRIAL_SECONDS = 0.02
 TRIALS = 15
 ROW_LENGTHS = (67, 259)
 """Both leave a remainder of three; two rows of the longer one take a tenth of a first cache."""

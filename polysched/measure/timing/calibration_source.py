@@ -8,7 +8,7 @@ ADDITIONS = 64
 """Of a repetition of `calibrate_clock`, each of which waits for the one before: the loop around them costs nothing."""
 
 ADDITION = '    sum += one; __asm__ volatile("" : "+r"(sum), "+r"(one));'
-"""One cycle on every core: of two registers, since additions of a constant may be folded where registers are renamed."""
+"""One cycle on every core: of two registers, since additions of a constant may be done where registers are renamed."""
 
 PROGRAM = """
 void *aligned_alloc(unsigned long, unsigned long);

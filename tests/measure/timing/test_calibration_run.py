@@ -9,8 +9,9 @@ import pytest
 
 from polysched.measure.processes.child_side import Reporter
 from polysched.measure.timing import calibration_run
-from polysched.measure.timing.calibration_run import BLOCK_BYTES, TRIAL_SECONDS, TRIALS, trials
+from polysched.measure.timing.calibration_run import BLOCK_BYTES, TRIALS, trials
 from polysched.measure.timing.calibration_source import ADDITIONS
+from polysched.measure.timing.peak_run import TRIAL_SECONDS
 from polysched.measure.timing.peak_source import CHAINS
 from tests.measure.told import Told
 
