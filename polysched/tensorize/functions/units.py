@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from polysched.dependence.dependences import Dependences
+from polysched.errors import SourceSyntaxError, UnsupportedScopError
 from polysched.scop.points import with_sizes
 from polysched.scop.scop import Scop, Storage
 from polysched.tensorize.description.contraction import Kind
@@ -73,6 +74,8 @@ def _in_groups(dependences: Dependences, intrinsic: Intrinsic, numerics: Numeric
     """As `match_unit`, of a program as it stands."""
     function, scop = unit_function(intrinsic), dependences.scop
     variant = function.variants[0]
+    if isinstance(why := _statements(variant), str):
+        return FunctionMatches(scop=scop, function=function, matches=(), reasons=(why,), milliseconds=0)
     found: list[FunctionMatch] = []
     reasons: list[tuple[int, str]] = []
     for names in groups(dependences):
@@ -124,8 +127,17 @@ def has_partial_sum(intrinsic: Intrinsic) -> bool:
     """
     if intrinsic.library or intrinsic.contraction.tables or is_unit(intrinsic):
         return False
-    return bool(intrinsic.contraction.limits) or any(
-        a.storage is Storage.LOCAL for a in unit_function(intrinsic).variants[0].scop.arrays)
+    own = _statements(unit_function(intrinsic).variants[0])
+    return isinstance(own, Scop) and (bool(intrinsic.contraction.limits) or any(
+        a.storage is Storage.LOCAL for a in own.arrays))
+
+
+def _statements(variant: Variant) -> Scop | str:
+    """The text as a Scop; why it is none: short floats have no type in C, and what it calls may branch on data."""
+    try:
+        return variant.scop
+    except (SourceSyntaxError, UnsupportedScopError) as refusal:
+        return f"the text is not read as a function: {refusal.problem}"
 
 
 def untouched(found: FunctionMatch) -> str:

@@ -18,8 +18,10 @@ from polysched.scop import from_c_text
 from polysched.tensorize.called import call_function
 from polysched.tensorize.description.intrinsic import Cost, Intrinsic, Isa, Operand, Register
 from polysched.tensorize.functions.tilings import with_counts
+from polysched.tensorize.functions.units import has_partial_sum, match_unit
 from polysched.tensorize.options import TensorizeOptions
 from polysched.tensorize.probes import executes_here
+from polysched.tensorize.registry import find_intrinsic
 from tests.tensorize.functions.replaced import region, same_results
 
 REGISTER = Register(c_type="void *", load="load({register}, {pointer});", store="store({pointer}, {register});")
@@ -278,3 +280,13 @@ def test_a_program_that_allows_none_of_the_sizes_tried_is_refused_in_words(monke
     with pytest.raises(RunFailedError) as refusal:
         optimized_region(from_c_text(text), PipelineOptions(tensorize=TensorizeOptions(intrinsic="unit")), {})
     assert "the program allows none of the sizes tried" in str(refusal.value)
+
+
+@pytest.mark.parametrize("name", ["vpopcntd", "vcvtph2ps", "vdpbf16ps", "mma_16x16x8_tf32"])
+def test_texts_that_are_no_functions_are_refused_in_words(name: str) -> None:
+    """Short floats and counted bits ended the transformation of a file in which nothing matched."""
+    scop = from_c_text(region("int R[40], int X[40]", "for (int x = 0; x < 40; x++) R[x] += X[x];"))
+    found = match_unit(analysed(scop, for_instructions=True).dependences, find_intrinsic(name))
+    assert not found.matches
+    assert "the text is not read as a function" in found.reasons[0]
+    assert not has_partial_sum(find_intrinsic(name))
