@@ -9,6 +9,7 @@ This module imports nothing of this package: workers load it.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import secrets
@@ -82,10 +83,8 @@ def _hold_apart(line: int, apart: SimpleQueue[bool]) -> None:
     os.closerange(0, line)
     os.closerange(line + 1, os.sysconf("SC_OPEN_MAX"))
     apart.put(True)
-    try:
+    with contextlib.suppress(OSError):   # reset
         os.read(line, 1)
-    except OSError:   # reset
-        pass
     os.close(line)
 
 
