@@ -15,6 +15,7 @@ from polysched.emit_c.scalar_code.c_text import CText, Level, binary, call, cast
 from polysched.emit_c.scalar_code.index_printer import IndexPrinter
 from polysched.emit_c.scalar_code.python_operators import python_call
 from polysched.scop.body import (
+    Address,
     Binary,
     Call,
     Cast,
@@ -81,6 +82,9 @@ class ExpressionPrinter:
                 arguments = [self.value(a) for a in expr.arguments]
                 operator = python_call(expr, arguments, self.index.macros) if self.scop.source is None else None
                 return operator or call(expr.function, arguments)
+            case Address(references=references, rows=rows):
+                place = unary("&", self.element(self.statement.access(references[0])))
+                return cast("void *", place) if rows else place
             case Cast(operand=IteratorRef(name=name)) if expr.dtype == INT64:
                 return self._iterator(self.iterators[name], INT64)
             case Cast():
