@@ -129,7 +129,7 @@ def _least_iterations(band: Band, mark: LoopMark, many: int, light: float, *, de
     light : how many times as many iterations of a loop in vector lanes take as long as usual ones.
     """
     if mark.role is Role.TILE or (depth == 0 and has_loops(band.child)):
-        return 2 if mark.role is Role.TILE and depth == 0 else mark.least_iterations
+        return 2 if mark.role is Role.TILE else mark.least_iterations   # nobody shares one tile
     return math.ceil(light * math.pow(many, 1 / _levels(band)))
 
 
