@@ -336,6 +336,10 @@ def references(body: tuple[BodyStatement, ...]) -> Iterator[str]:
                 yield from (e.reference for e in walk(item.condition) if isinstance(e, Load))
                 yield from references(item.body)
             case Perform():
-                for e in walk(item.call):
-                    yield from (e.reference,) if isinstance(e, Load) else e.references if isinstance(e, Address) else ()
-                yield from (r for r in (item.read, item.target) if r is not None)
+                yield from _performed(item)
+
+
+def _performed(item: Perform) -> Iterator[str]:
+    for e in walk(item.call):
+        yield from (e.reference,) if isinstance(e, Load) else e.references if isinstance(e, Address) else ()
+    yield from (reference for reference in (item.read, item.target) if reference is not None)

@@ -70,8 +70,8 @@ class ExpressionPrinter:
                 return self._iterator(self.iterators[expr.name], expr.dtype)
             case ParameterRef(name=name):
                 return self.index.spellings.get(name, CText(name))
-            case Load(reference=reference):
-                return self.element(self.statement.access(reference))
+            case Load() | Address():
+                return self._place(expr)
             case Unary():
                 return unary(expr.op, self.value(expr.operand))
             case Binary():
@@ -82,13 +82,16 @@ class ExpressionPrinter:
                 arguments = [self.value(a) for a in expr.arguments]
                 operator = python_call(expr, arguments, self.index.macros) if self.scop.source is None else None
                 return operator or call(expr.function, arguments)
-            case Address(references=references, rows=rows):
-                place = unary("&", self.element(self.statement.access(references[0])))
-                return cast("void *", place) if rows else place
             case Cast(operand=IteratorRef(name=name)) if expr.dtype == INT64:
                 return self._iterator(self.iterators[name], INT64)
             case Cast():
                 return self._converted(self.value(expr.operand), expr.operand.dtype, expr.dtype)
+
+    def _place(self, expr: Load | Address) -> CText:
+        if isinstance(expr, Load):
+            return self.element(self.statement.access(expr.reference))
+        place = unary("&", self.element(self.statement.access(expr.references[0])))
+        return cast("void *", place) if expr.rows else place
 
     def _converted(self, value: CText, given: DType, wanted: DType) -> CText:
         """A conversion; bfloat16 is kept as its bits unless C source names the type, which not every compiler knows."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -255,25 +255,27 @@ def _called(effects: DeclaredEffects, numbers: Sequence[tuple[str, str]], pointe
         return f'{{ printf("polysched: wrong {what} ({shown})\\n"{more}{values}); return 0; }}'
 
     for p in pointers:
-        work, given, first = (f"polysched_{kind}_{p.name}" for kind in ("work", role, "first"))
-        place = ", k - polysched_base"
-        differs = f"memcmp(&{work}[k], &{given}[k], sizeof *{work})"
-        lines.append("    for (int k = 0; k < polysched_count; k++) {")
-        if turn == 0:
-            lines.append(f"      if (!polysched_w_{p.name}[k] && {differs}) "
-                         + wrong(f"it writes {p.name}[%d]", place))
-        elif turn == 1:
-            lines.append(f"      if (memcmp(&{work}[k], &{first}[k], sizeof *{work})) "
-                         + wrong(f"it gives {p.name}[%d] another value in a second call with the same memory", place))
-        else:
-            kept = f"(!{differs} && !memcmp(&{first}[k], &polysched_given_{p.name}[k], sizeof *{work}))"
-            lines.append(f"      if (polysched_w_{p.name}[k] && memcmp(&{work}[k], &{first}[k], sizeof *{work}) && "
-                         f"!{kept}) " + wrong(f"{p.name}[%d] depends on memory that it is not declared to read", place))
-        lines.append("    }")
-        if turn == 0:
-            lines.append(f"    memcpy({first}, {work}, sizeof {first});")
+        lines += _compared(p, turn, role, wrong)
     if returns and turn:
         what = ("it gives another result in a second call with the same memory" if turn == 1
                 else "its result depends on memory that it is not declared to read")
         lines.append("    if (memcmp(&polysched_result, &polysched_again, sizeof polysched_result)) " + wrong(what))
     return lines
+
+
+def _compared(p: _Pointer, turn: int, role: str, wrong: Callable[[str, str], str]) -> list[str]:
+    """The memory behind a pointer after the first, second or third call."""
+    work, given, first = (f"polysched_{kind}_{p.name}" for kind in ("work", role, "first"))
+    place = ", k - polysched_base"
+    differs = f"memcmp(&{work}[k], &{given}[k], sizeof *{work})"
+    moved = f"memcmp(&{work}[k], &{first}[k], sizeof *{work})"
+    if turn == 0:
+        test, what = f"!polysched_w_{p.name}[k] && {differs}", f"it writes {p.name}[%d]"
+    elif turn == 1:
+        test, what = moved, f"it gives {p.name}[%d] another value in a second call with the same memory"
+    else:
+        kept = f"(!{differs} && !memcmp(&{first}[k], &polysched_given_{p.name}[k], sizeof *{work}))"
+        test = f"polysched_w_{p.name}[k] && {moved} && !{kept}"
+        what = f"{p.name}[%d] depends on memory that it is not declared to read"
+    keep = [f"    memcpy({first}, {work}, sizeof {first});"] if turn == 0 else []
+    return [f"    for (int k = 0; k < polysched_count; k++) if ({test}) {wrong(what, place)}", *keep]

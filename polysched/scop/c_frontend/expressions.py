@@ -363,23 +363,26 @@ def performed(b: StatementBuilder, node: EffectCall, domain: isl.Set) -> Call:
     arguments = list(call.args.exprs) if call.args else []
     if not isinstance(ctype, FunctionType) or ctype.parameters is None or ctype.variadic:
         raise x.refuse(f"the function `{name}` has no prototype", call, hint="declare it with its parameter types")
-    made: list[Expr] = []
-    for at, (argument, parameter) in enumerate(zip(arguments, ctype.parameters, strict=True)):
-        if isinstance(parameter, Scalar):
-            value = expression(b, argument, domain)
-            made.append(value if value.dtype == parameter.dtype else Cast(value, parameter.dtype))
-            continue
-        reached = [r for r in node.reached if r.argument == at]
-        if not reached:
-            raise x.refuse(f"the declared effects of `{name}` do not say what it reaches through its argument "
-                           f"`{describe(argument)}`", call, hint="name its sections behind `reads` or `writes`")
-        found = [b.reach(r.pointed, r.element, r.counts, domain, writes=r.is_written) for r in reached]
-        made.append(Address(tuple(reference for reference, _ in found), found[0][1],
-                            rows=len(reached[0].counts) > 1))
-    result = ctype.result.dtype if isinstance(ctype.result, Scalar) else dtypes.INT32
     if isinstance(node.statement, c_ast.Assignment) and not isinstance(ctype.result, Scalar):
         raise x.refuse(f"`{name}` gives no number", call)
-    return Call(name, tuple(made), result)
+    made = tuple(_passed(b, node, at, argument, parameter, domain) for at, (argument, parameter) in enumerate(
+        zip(arguments, ctype.parameters, strict=True)))
+    return Call(name, made, ctype.result.dtype if isinstance(ctype.result, Scalar) else dtypes.INT32)
+
+
+def _passed(b: StatementBuilder, node: EffectCall, at: int, argument: c_ast.Node, parameter: CType,
+            domain: isl.Set) -> Expr:
+    """An argument of a function whose effects are declared."""
+    if isinstance(parameter, Scalar):
+        value = expression(b, argument, domain)
+        return value if value.dtype == parameter.dtype else Cast(value, parameter.dtype)
+    reached = [r for r in node.reached if r.argument == at]
+    if not reached:
+        raise b.x.refuse(f"the declared effects of `{node.call.name.name}` do not say what it reaches through its "
+                         f"argument `{describe(argument)}`", node.call,
+                         hint="name its sections behind `reads` or `writes`")
+    found = [b.reach(r.pointed, r.element, r.counts, domain, writes=r.is_written) for r in reached]
+    return Address(tuple(reference for reference, _ in found), found[0][1], rows=len(reached[0].counts) > 1)
 
 
 def _declared(x: Extraction, node: c_ast.FuncCall, name: str, ctype: CType | None) -> PureFunction:

@@ -135,12 +135,8 @@ def guarded(b: StatementBuilder, node: c_ast.Node | None, domain: isl.Set) -> tu
     if isinstance(node, c_ast.While | c_ast.DoWhile):
         with x.perhaps():
             return _repeated(b, node, domain)
-    if isinstance(node, c_ast.Assignment) or is_step(node):
-        forget(x, node)
-        return tuple(assign(b, single, domain, must=False) for single in unchained(node))
-    if isinstance(node, EffectCall):
-        forget(x, node)
-        return (perform(b, node, domain, must=False),)
+    if isinstance(node, c_ast.Assignment | EffectCall) or is_step(node):
+        return _assigned(b, node, domain)
     if isinstance(node, c_ast.Decl):
         return _declared(b, node, domain)
     if isinstance(node, c_ast.For):
@@ -156,6 +152,14 @@ def guarded(b: StatementBuilder, node: c_ast.Node | None, domain: isl.Set) -> tu
     if is_remark(x, node):
         return ()
     raise refused(x, node)
+
+
+def _assigned(b: StatementBuilder, node: c_ast.Node, domain: isl.Set) -> tuple[BodyStatement, ...]:
+    """An assignment, increment or call that perhaps happens."""
+    forget(b.x, node)
+    if isinstance(node, EffectCall):
+        return (perform(b, node, domain, must=False),)
+    return tuple(assign(b, single, domain, must=False) for single in unchained(node))
 
 
 def _choice(b: StatementBuilder, node: c_ast.If, domain: isl.Set) -> If:
