@@ -28,6 +28,7 @@ from polysched.scop.body import (
 )
 from polysched.scop.scop import Scop, Statement
 from polysched.scop.serialise import expression_text
+from polysched.target.one_line import OneLine
 from polysched.tensorize.description.contraction import Kind
 from polysched.tensorize.description.intrinsic import Intrinsic, LoadMode
 from polysched.tensorize.description.semantics import is_table_read, table_of
@@ -43,7 +44,7 @@ MOST_MAPPINGS = LIMITS.most_explained_mappings
 
 
 @dataclass(frozen=True, kw_only=True)
-class Explanation:
+class Explanation(OneLine):
     """Why one statement cannot be computed by the instruction.
 
     Parameters
