@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from polysched.dependence.reductions.reduction import EXTREMA
 from polysched.scop.body import Assign, Binary, Call, Cast, Expr, Load, Select, rebuild, walk
 from polysched.scop.dtypes import DType, Kind
 from polysched.scop.scop import Statement
 
 OPERATORS = {"+": "sum", "-": "sum", "*": "product", "&": "and", "|": "or", "^": "xor"}
+NAN_WINS_OVER = {"max": "maximum", "min": "minimum"}
 CALLS = {"fmax": "max", "fmaxf": "max", "fmaxl": "max", "fmin": "min", "fminf": "min", "fminl": "min"}
 
 
@@ -34,6 +36,11 @@ def accumulation(value: Expr, old: str) -> tuple[str, tuple[Expr, ...]] | None:
             if is_old(left) != is_old(right):
                 return CALLS[call.function], (right if is_old(left) else left,)
             return None
+        case Select(condition=Binary(op="||", left=Binary(op="<" | "<=" | ">" | ">=") as test,
+                                     right=Binary(op="!=") as no_number)) as select if select.dtype.is_float:
+            found = accumulation(replace(select, condition=test), old)
+            wins = {plain_value(e) for e in (no_number.left, no_number.right, select.then)}
+            return (NAN_WINS_OVER[found[0]], found[1]) if found and len(wins) == 1 else None
         case Select(condition=Binary(op="<" | "<=" | ">" | ">=") as test) as select:
             arms = {plain_value(select.then), plain_value(select.otherwise)}
             sides = {plain_value(test.left), plain_value(test.right)}
@@ -55,10 +62,10 @@ def survives_conversion(operator: str, accumulator: DType, operands: Sequence[DT
     if accumulator.is_float:
         return True
     if accumulator.kind is Kind.BOOL:
-        return operator in ("and", "or") or (operator in ("xor", "min", "max") and set(operands) == {accumulator})
+        return operator in ("and", "or") or (operator in EXTREMA | {"xor"} and set(operands) == {accumulator})
     low, high = accumulator.value_range()
     ranges = [dtype.value_range() for dtype in operands if dtype.is_integer]
-    return operator not in ("min", "max") or (len(ranges) == len(operands)
+    return operator not in EXTREMA or (len(ranges) == len(operands)
                                               and all(low <= least and most <= high for least, most in ranges))
 
 

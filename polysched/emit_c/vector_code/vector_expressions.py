@@ -313,13 +313,18 @@ class VectorPrinter:
 
     def _extreme(self, expr: Select, then: Piece, otherwise: Piece) -> Piece | None:
         """`a > b ? a : b`, or another spelling of a larger or smaller value, by the instruction that has its value."""
-        condition = expr.condition
+        condition, kinds_of = expr.condition, ("max", "min")
+        if isinstance(condition, Binary) and condition.op == "||" and isinstance(condition.right, Binary) \
+                and condition.right.op == "!=":
+            if {self.value(e) for e in (condition.right.left, condition.right.right)} != {then}:
+                return None
+            condition, kinds_of = condition.left, ("maximum", "minimum")
         if self.math is None or not isinstance(condition, Binary) or condition.op not in ("<", ">"):
             return None
         compared = self.value(condition.left), self.value(condition.right)
         if compared not in ((then, otherwise), (otherwise, then)):
             return None
-        kind = "max" if (condition.op == ">") == (compared == (then, otherwise)) else "min"
+        kind = kinds_of[(condition.op == ">") != (compared == (then, otherwise))]
         found = self.math.extreme(kind, expr.dtype, self.lanes)
         if found is None:
             return None
