@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -28,7 +29,7 @@ class Layers:
     def __post_init__(self) -> None:
         self._random = np.random.default_rng(self.seed)
 
-    def node(self, op: str, *operands: str, **attributes: object) -> str:
+    def node(self, op: str, *operands: str, **attributes: Any) -> str:
         """One more node; its result."""
         result = f"{op.lower()}_{len(self.nodes)}"
         self.nodes.append(helper.make_node(op, operands, [result], name=result, **attributes))

@@ -36,11 +36,6 @@ def accumulation(value: Expr, old: str) -> tuple[str, tuple[Expr, ...]] | None:
             if is_old(left) != is_old(right):
                 return CALLS[call.function], (right if is_old(left) else left,)
             return None
-        case Select(condition=Binary(op="||", left=Binary(op="<" | "<=" | ">" | ">=") as test,
-                                     right=Binary(op="!=") as no_number)) as select if select.dtype.is_float:
-            found = accumulation(replace(select, condition=test), old)
-            wins = {plain_value(e) for e in (no_number.left, no_number.right, select.then)}
-            return (NAN_WINS_OVER[found[0]], found[1]) if found and len(wins) == 1 else None
         case Select(condition=Binary(op="<" | "<=" | ">" | ">=") as test) as select:
             arms = {plain_value(select.then), plain_value(select.otherwise)}
             sides = {plain_value(test.left), plain_value(test.right)}
@@ -49,8 +44,30 @@ def accumulation(value: Expr, old: str) -> tuple[str, tuple[Expr, ...]] | None:
             takes_left = plain_value(select.then) == plain_value(test.left)
             other = select.otherwise if is_old(select.then) else select.then
             return ("min" if takes_left == (test.op in ("<", "<=")) else "max"), (other,)
+        case other_form:
+            return _nan_wins(other_form, old)
+
+
+def _nan_wins(value: Expr, old: str) -> tuple[str, tuple[Expr, ...]] | None:
+    """Operator and other operand of `e != e ? e : e < x ? e : x`, or of `e < x || e != e ? e : x` with either old.
+
+    The value that is compared with itself is the one that a comparison takes where it holds: the other one, where it is
+    NaN, is what is left.
+    """
+    match value:
+        case Select(condition=Binary(op="!=") as unequal,
+                    otherwise=Select(condition=Binary(op="<" | ">")) as numbers) as select:
+            found = accumulation(numbers, old)
+        case Select(condition=Binary(op="||", left=Binary(op="<" | "<=" | ">" | ">=") as test,
+                                     right=Binary(op="!=") as unequal)) as select:
+            numbers = replace(select, condition=test)
+            found = accumulation(numbers, old)
         case _:
             return None
+    alike = {plain_value(e) for e in (unequal.left, unequal.right, select.then, numbers.then)}
+    if found is None or len(alike) != 1 or not select.dtype.is_float or found[0] not in NAN_WINS_OVER:
+        return None
+    return NAN_WINS_OVER[found[0]], found[1]
 
 
 def survives_conversion(operator: str, accumulator: DType, operands: Sequence[DType]) -> bool:

@@ -314,11 +314,17 @@ class VectorPrinter:
     def _extreme(self, expr: Select, then: Piece, otherwise: Piece) -> Piece | None:
         """`a > b ? a : b`, or another spelling of a larger or smaller value, by the instruction that has its value."""
         condition, kinds_of = expr.condition, ("max", "min")
-        if isinstance(condition, Binary) and condition.op == "||" and isinstance(condition.right, Binary) \
-                and condition.right.op == "!=":
-            if {self.value(e) for e in (condition.right.left, condition.right.right)} != {then}:
+        compared_with_itself: tuple[Expr, ...] = ()
+        match expr:
+            case Select(condition=Binary(op="!=") as unequal, otherwise=Select() as numbers):
+                condition, otherwise = numbers.condition, self.converted(self.value(numbers.otherwise), expr.dtype)
+                compared_with_itself = (unequal.left, unequal.right, numbers.then)
+            case Select(condition=Binary(op="||", left=better, right=Binary(op="!=") as unequal)):
+                condition, compared_with_itself = better, (unequal.left, unequal.right)
+        if compared_with_itself:
+            kinds_of = ("maximum", "minimum")
+            if any(self.value(e) != then for e in compared_with_itself):
                 return None
-            condition, kinds_of = condition.left, ("maximum", "minimum")
         if self.math is None or not isinstance(condition, Binary) or condition.op not in ("<", ">"):
             return None
         compared = self.value(condition.left), self.value(condition.right)

@@ -249,10 +249,11 @@ def _key(node: Node, site: Site) -> object | None:
         elif value.size > LIMITS.most_remembered_elements:
             return None
         else:
-            known.append((value.dtype.str, value.shape, tuple(value.flat) if value.dtype == object else value.tobytes()))
+            elements = tuple(value.flat) if value.dtype == object else value.tobytes()
+            known.append((value.dtype.str, value.shape, elements))
     if node.regions:
         return None
-    attributes = tuple((name, tuple(value) if isinstance(value, list) else value) for name, value in node.attributes)
+    attributes = tuple((n, v if isinstance(v, int | float | str) else tuple(v)) for n, v in node.attributes)
     return node.op, attributes, site.inputs, tuple(known), len(node.outputs)
 
 

@@ -25,6 +25,8 @@ PROGRAMS = {
     "minimum": ("for (int i = 0; i < n; i++) r[0] = A[i] < r[0] ? A[i] : r[0];", "float", False),
     "maximum, or NaN": ("for (int i = 0; i < n; i++) r[0] = A[i] > r[0] || A[i] != A[i] ? A[i] : r[0];", "float",
                         False),
+    "maximum, or NaN outside": (
+        "for (int i = 0; i < n; i++) r[0] = A[i] != A[i] ? A[i] : A[i] > r[0] ? A[i] : r[0];", "float", False),
     "minimum, or NaN": ("for (int i = 0; i < n; i++) r[0] = r[0] < A[i] || r[0] != r[0] ? r[0] : A[i];", "double",
                         False),
     "exclusive or": ("for (int i = 0; i < n; i++) r[0] ^= A[i];", "int", False),
@@ -132,7 +134,7 @@ def test_addends_of_sums_in_order_are_computed_in_lanes(program: str, vector_bit
             np.testing.assert_array_equal(changed.view(f"u{dtype().itemsize}"), expected.view(f"u{dtype().itemsize}"))
 
 
-@pytest.mark.parametrize("program", ["maximum, or NaN", "minimum, or NaN"])
+@pytest.mark.parametrize("program", ["maximum, or NaN", "maximum, or NaN outside", "minimum, or NaN"])
 @pytest.mark.parametrize("vector_bits", [128, 256, 512])
 def test_nan_in_any_place_is_the_extremum(program: str, vector_bits: int, tmp_path: Path) -> None:
     body, kind, _ = PROGRAMS[program]
