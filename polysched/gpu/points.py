@@ -23,34 +23,36 @@ from polysched.gpu.teams import with_team
 from polysched.gpu.tensor_cores import with_tensor_cores
 from polysched.scheduling.schedule import Schedule
 from polysched.scop.budget import with_budget
-from polysched.target.gpus import SM_80, SM_90, Gpu
+from polysched.target.gpus import Gpu
 from polysched.tiling.footprints.nest import assumed_parameters
 
-WEIGHED_FOR: tuple[Gpu, ...] = (SM_80, SM_90)
-"""The GPUs whose models choose: those with CUDA."""
 
-
-def with_points(schedule: Schedule, node: HostNode, *, options: GpuOptions, sizes: Mapping[str, int]) -> HostNode:
-    """The same launches with points and phases, as asked for or as the model weighs them.
+def with_points(schedule: Schedule, node: HostNode, *, options: GpuOptions, gpus: tuple[Gpu, ...],
+                sizes: Mapping[str, int]) -> HostNode:
+    """The same launches with points and phases, as asked for or as the models weigh them.
 
     Parameters
     ----------
+    gpus : whose models these are.
     sizes : values of parameters; as for `assumed_parameters`.
     """
+    def inside(part: HostNode) -> HostNode:
+        return with_points(schedule, part, options=options, gpus=gpus, sizes=sizes)
+
     match node:
         case HostSequence():
-            parts = (with_points(schedule, part, options=options, sizes=sizes) for part in node.parts)
-            return replace(node, parts=tuple(parts))
+            return replace(node, parts=tuple(map(inside, node.parts)))
         case HostLoop():
-            return replace(node, body=with_points(schedule, node.body, options=options, sizes=sizes))
+            return replace(node, body=inside(node.body))
         case Launch():
-            return _Chooser(schedule=schedule, options=options, sizes=sizes).chosen(node)
+            return _Chooser(schedule=schedule, options=options, gpus=gpus, sizes=sizes).chosen(node)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _Chooser:
     schedule: Schedule
     options: GpuOptions
+    gpus: tuple[Gpu, ...]
     sizes: Mapping[str, int]
 
     def chosen(self, launch: Launch) -> HostNode:
@@ -72,7 +74,7 @@ class _Chooser:
         if not launch.coordinates or not (points or not options.block):
             return one
         search = BlockSearch(
-            scop=scop, start=one, sized=partial(self._with_phases, launch), gpus=WEIGHED_FOR,
+            scop=scop, start=one, sized=partial(self._with_phases, launch), gpus=self.gpus,
             sizes=assumed_parameters(scop, self.sizes), blocks=not options.block,
             points=points, known=all(own.name in self.sizes for own in scop.parameters))
         return with_budget(LIMITS.points_operations, search.best) or one

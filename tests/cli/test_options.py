@@ -14,6 +14,7 @@ import pytest
 from polysched.cli import c2c, options
 from polysched.cli.conventions import add_size, separate_sizes
 from polysched.cli.options import (
+    DESCRIBED_DEVICES,
     FUSIONS,
     SCHEDULERS,
     TENSOR_INSTRUCTIONS,
@@ -77,6 +78,7 @@ def test_choices_are_those_of_the_schedulers() -> None:
     assert set(SCHEDULERS) == {*ALGORITHMS, "best"}
     assert set(FUSIONS) == set(FUSION_POLICIES)
     assert TENSOR_INSTRUCTIONS == gpu_options.TENSOR_INSTRUCTIONS
+    assert DESCRIBED_DEVICES == tuple(GPUS)
 
 
 def test_without_options_a_band_is_tiled_by_the_model() -> None:

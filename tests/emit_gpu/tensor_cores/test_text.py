@@ -22,11 +22,6 @@ from tests.gpu.products import FLOATS, HALVES, INTEGERS, PLAIN, SEVERAL
 from tests.tiers import and_campaign
 
 
-@pytest.fixture(autouse=True)
-def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("POLYSCHED_CUDA_ON_CPU", "1")
-
-
 def asked(*kinds: str, block: tuple[int, ...] = (), points: tuple[int, ...] = ()) -> PipelineOptions:
     return PipelineOptions(device="cuda", gpu=GpuOptions(tensor_cores=kinds, block=block, points=points))
 
