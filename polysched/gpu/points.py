@@ -20,7 +20,8 @@ from polysched.gpu.options import GpuOptions
 from polysched.gpu.shares import in_shares
 from polysched.gpu.staging import has_temporaries, phases_of
 from polysched.gpu.teams import with_team
-from polysched.gpu.tensor_cores import with_tensor_cores
+from polysched.gpu.tensor_cores import resized, with_tensor_cores
+from polysched.gpu.throughput import LaunchModel
 from polysched.scheduling.schedule import Schedule
 from polysched.scop.budget import with_budget
 from polysched.target.gpus import Gpu
@@ -60,12 +61,32 @@ class _Chooser:
         if launch.tiles is not None:
             return launch
         if (product := with_tensor_cores(self.schedule, launch, options=self.options)) is not None:
-            return product
+            return self._with_other_sizes(product)
         team = with_team(self.schedule, launch, options=self.options, sizes=self.sizes)
         if team is None:
             return self._with_points(launch)
         assumed = assumed_parameters(self.schedule.scop, self.sizes)
         return in_shares(team, options=self.options, assumed=assumed)
+
+    def _with_other_sizes(self, product: Launch) -> Launch:
+        """Products on tensor cores with the sizes of which the models of GPUs with such cores expect most."""
+        scop, options, assumed = self.schedule.scop, self.options, assumed_parameters(self.schedule.scop, self.sizes)
+        able = tuple(gpu for gpu in self.gpus if not LaunchModel(
+            scop=scop, launch=product, gpu=gpu, sizes=assumed, registers=0).lacking)
+        if options.block or options.points or not able:
+            return product
+
+        def sized(sizes: Sizes) -> Launch:
+            return resized(self.schedule, product, sizes.block, sizes.points, options=options)
+
+        search = BlockSearch(scop=scop, start=product, sized=sized, gpus=able, sizes=assumed, blocks=True, points=True,
+                             known=self._known)
+        return with_budget(LIMITS.points_operations, search.best) or product
+
+    @property
+    def _known(self) -> bool:
+        """Whether all sizes are those of the calls."""
+        return all(own.name in self.sizes for own in self.schedule.scop.parameters)
 
     def _with_points(self, launch: Launch) -> Launch:
         scop, options = self.schedule.scop, self.options
@@ -76,7 +97,7 @@ class _Chooser:
         search = BlockSearch(
             scop=scop, start=one, sized=partial(self._with_phases, launch), gpus=self.gpus,
             sizes=assumed_parameters(scop, self.sizes), blocks=not options.block,
-            points=points, known=all(own.name in self.sizes for own in scop.parameters))
+            points=points, known=self._known)
         return with_budget(LIMITS.points_operations, search.best) or one
 
     def _asked(self, launch: Launch) -> tuple[int, ...]:

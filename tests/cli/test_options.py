@@ -35,6 +35,7 @@ from polysched.scheduling import ALGORITHMS
 from polysched.scheduling.options import FUSION_POLICIES
 from polysched.scop import from_c_file, from_c_text
 from polysched.scop.scop import Scop
+from polysched.target.gpus import GPUS
 
 TEXT = """
 void f(int n, int unused, int m, double A[n][m])
