@@ -18,9 +18,9 @@ SIZES = {"n": 37, "m": 71, "q": 101}
 
 def products_by(instruction: str, *kinds: str, block: tuple[int, ...] = (), points: tuple[int, ...] = ()
                 ) -> PipelineOptions:
-    """Options that have an instruction of tensor cores compute products of some types."""
+    """Options that have an instruction of tensor cores compute products of some types, in blocks of the usual items."""
     return PipelineOptions(device="cuda", scheduler="original", gpu=GpuOptions(
-        tensor_cores=kinds, tensor_instruction=instruction, block=block, points=points))
+        tensor_cores=kinds, tensor_instruction=instruction, block=block or (32, 8), points=points))
 
 
 def cuda_by(instruction: str, text: str, *kinds: str) -> DeviceSource:
