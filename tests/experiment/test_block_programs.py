@@ -125,13 +125,13 @@ def test_kernels_on_arrays_of_a_gpu_are_compared_with_copies(monkeypatch: pytest
 class Peers:
     """What `aims_on_a_gpu.py` asks of torch."""
 
-    class backends:   # noqa: N801 - torch's name
-        class cuda:   # noqa: N801
-            class matmul:   # noqa: N801
+    class backends:
+        class cuda:
+            class matmul:
                 allow_tf32 = True
 
-    class nn:   # noqa: N801
-        class functional:   # noqa: N801
+    class nn:
+        class functional:
             gelu = staticmethod(lambda value: value)
 
     matmul = staticmethod(lambda left, right: left.array @ right.array)
