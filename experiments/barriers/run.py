@@ -53,7 +53,8 @@ def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
         path = Path(folder) / "f.c"
         shutil.copy(KERNELS / f"{case.name}.c", path)
         try:
-            text = transform_file(path, PipelineOptions(device="opencl", gpu=GpuOptions(devices=("sm_80", "sm_90")))).text
+            gpu = GpuOptions(devices=("sm_80", "sm_90"))   # Oclgrind stands for a GPU
+            text = transform_file(path, PipelineOptions(device="opencl", gpu=gpu)).text
         except PolyschedError as error:
             return {"not_run": error.problem}
         count = len(BARRIER.findall(text))
