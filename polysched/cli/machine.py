@@ -29,9 +29,9 @@ examples:
   polysched c2c gemm.c --machine costs.json     with the costs that were measured
 
 the figures are measured once per machine and compiler and kept in the user's cache folder; results quote
-percentages of them. --calibrate measures what the models assume instead: the start of a team of threads, a barrier,
-the start of a row, multiply-adds, an allocation, a line out of each cache, how many cores saturate memory. While other
-programs use the cores both are refused (exit code 3): the figures would be wrong"""
+percentages of them. --calibrate measures what the models assume instead: the clock, the start of a team of threads, a
+barrier, the start of a row, multiply-adds, an allocation, a line out of each cache, how many cores saturate memory.
+While other programs use the cores both are refused (exit code 3): the figures would be wrong"""
 
 GIGA = 1e9
 
@@ -40,7 +40,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("--again", action="store_true", help="measure even if there are figures already")
     parser.add_argument("--busy", action="store_true",
-                        help="measure even if other programs use the cores; the figures are not kept")
+                        help="measure even if other programs use the cores; the figures are not kept, and "
+                             "--calibrate leaves out what takes all cores")
     parser.add_argument("--targets", action="store_true",
                         help="list the names that --target knows, and measure nothing")
     parser.add_argument("--calibrate", metavar="FILE",
@@ -104,7 +105,7 @@ def _print_costs(found: Calibrated) -> None:
         table.add_row(f.name, *(f"{value:.3g}" for value in (f.value, f.least, f.most, f.shipped)), f.unit)
     console().print(table)
     if found.disturbed:
-        print("measured although other programs may use the cores: the file says so")
+        print("measured although other programs may use the cores: the file says so, and has no costs of several cores")
 
 
 def _list_targets(arguments: argparse.Namespace) -> int:

@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 
 import islpy as isl
 
@@ -62,10 +63,8 @@ def analyse(scop: Scop, *, value_based: bool = True, inputs: bool = False, reduc
 
     Source: Feautrier 1991; the anti dependences are those of Bondhugula et al., "lastwriter" in Pluto.
     """
-    if reductions not in REDUCTIONS:
-        raise UsageError(f"no treatment of reductions {reductions!r}", hint=f"one of {', '.join(REDUCTIONS)}")
-    relaxed = tuple(r for r in find_reductions(scop) if _is_relaxed(r, reductions))
-    before = _Known() if known is None or not value_based or relaxed else _known(known, scop, inputs=inputs)
+    relaxed = _relaxed(scop, reductions)
+    before = _known(known, scop, inputs=inputs) if value_based and not relaxed else _Known()
     arrays = {array: _instances(uses) for array, uses in uses_of_arrays(scop).items() if array not in before.arrays}
     schedule = access_schedule(scop)
     wanted = _questions(scop, relaxed, value_based=value_based, inputs=inputs)
@@ -82,9 +81,8 @@ def analyse(scop: Scop, *, value_based: bool = True, inputs: bool = False, reduc
             raise BudgetExceededError(f"the {what} dependences need more than {in_words(ISL_OPERATIONS)}",
                                       where=scop.name, witness=_counts(scop),
                                       hint="make the region smaller, or its subscripts simpler")
-        for kind in kinds:
-            pairs += _in_order(scop, (*_pairs(scop, kind, _from_reads_or_writes(relation, kind, reads)),
-                                      *(p for p in before.pairs if p.kind is kind)))
+        pairs += chain.from_iterable(_in_order(scop, chain(
+            _pairs(scop, kind, _from_reads_or_writes(relation, kind, reads)), before.of_kind(kind))) for kind in kinds)
     return mark_reductions(Dependences(scop=scop, pairs=tuple(pairs), value_based=value_based and not by_memory,
                                        inputs=inputs, relaxed=tuple(r.statement for r in relaxed),
                                        fallbacks=tuple(fallbacks), by_memory=tuple(by_memory)))
@@ -99,9 +97,13 @@ def _counts(scop: Scop) -> str:
     return f"{statements} with {arrays} and {elements}"
 
 
-def _is_relaxed(reduction: Reduction, treatment: str) -> bool:
-    allowed = {"keep": False, "exact": reduction.exact, "reassociate": True}
-    return reduction.any_order and allowed[treatment]
+def _relaxed(scop: Scop, treatment: str) -> tuple[Reduction, ...]:
+    """The reductions whose updates may come in any order."""
+    if treatment not in REDUCTIONS:
+        raise UsageError(f"no treatment of reductions {treatment!r}", hint=f"one of {', '.join(REDUCTIONS)}")
+    if treatment == "keep":
+        return ()
+    return tuple(r for r in find_reductions(scop) if r.any_order and (r.exact or treatment == "reassociate"))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -119,10 +121,13 @@ class _Known:
     by_memory: tuple[str, ...] = ()
     fallbacks: tuple[str, ...] = ()
 
+    def of_kind(self, kind: DependenceKind) -> Iterator[Dependence]:
+        return (p for p in self.pairs if p.kind is kind)
 
-def _known(known: Dependences, scop: Scop, *, inputs: bool) -> _Known:
+
+def _known(known: Dependences | None, scop: Scop, *, inputs: bool) -> _Known:
     """What can be taken from dependences that were asked for in the same way; nothing from others."""
-    if not (known.value_based or known.by_memory) or known.inputs != inputs or known.relaxed:
+    if known is None or not (known.value_based or known.by_memory) or known.inputs != inputs or known.relaxed:
         return _Known()
     same = unchanged_arrays(known.scop, scop)
     by_memory = tuple(array for array in known.by_memory if array in same)

@@ -105,19 +105,18 @@ class Configuration:
     @property
     def label(self) -> str:
         """A C identifier that tells configurations apart."""
-        words = [self.scheduler, str(self.strategy_seed) if self.scheduler == STRATEGY else "",
-                 "" if self.fusion == "smart" else self.fusion, _edges(self.sizes),
-                 f"in{_edges(self.outer_sizes)}" if self.outer_sizes else "",
-                 _order("o", self.order), _order("i", self.point_order), "nested" if self.nested else "",
-                 "" if self.parallel else "serial", f"v{self.vector_bits}" if self.vector_bits else "",
-                 "expand" if self.expand else "", "reduce" if self.reductions == "exact" else "",
-                 "reassociate" if self.reassociate else "", "split" if self.split else "",
-                 "diamond" * self.concurrent_start,
-                 f"p{self.parallel_degrees}" if self.parallel_degrees > 1 else "",
-                 "" if self.packing else "unpacked", "guard" if self.guard else "", "safe" if self.safe else "",
-                 f"with_{self.intrinsic}" if self.intrinsic else "",
-                 f"steps{self.steps}of{self.steps_seed}" if self.steps else ""]
-        return "_".join(word for word in words if word)
+        words: tuple[tuple[str, object], ...] = (
+            (self.scheduler, True), (str(self.strategy_seed), self.scheduler == STRATEGY),
+            (self.fusion, self.fusion != "smart"), (_edges(self.sizes), True),
+            (f"in{_edges(self.outer_sizes)}", self.outer_sizes), (_order("o", self.order), self.order),
+            (_order("i", self.point_order), self.point_order), ("nested", self.nested), ("serial", not self.parallel),
+            (f"v{self.vector_bits}", self.vector_bits), ("expand", self.expand),
+            ("reduce", self.reductions == "exact"), ("reassociate", self.reassociate), ("split", self.split),
+            ("diamond" * self.concurrent_start, self.concurrent_start),
+            (f"p{self.parallel_degrees}", self.parallel_degrees > 1), ("unpacked", not self.packing),
+            ("guard", self.guard), ("safe", self.safe), (f"with_{self.intrinsic}", self.intrinsic),
+            (f"steps{self.steps}of{self.steps_seed}", self.steps))
+        return "_".join(word for word, said in words if said)
 
     @property
     def tolerance(self) -> float:
@@ -216,7 +215,7 @@ def machine(vector_bits: int) -> Target:
 
 
 def _order(word: str, order: tuple[int, ...]) -> str:
-    return word + "".join(map(str, order)) if order else ""
+    return word + "".join(map(str, order))
 
 
 def _edges(sizes: Sizes) -> str:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from polysched.target.gpus import SM_90
 from polysched.tensorize.description.intrinsic import Cost, Intrinsic, Isa, LoadMode, Operand, Register, Scratchpad
 
 ROWS, COLUMNS = 64, 8
@@ -92,7 +93,7 @@ def _unit(name: str) -> Intrinsic:
         operands=(Operand(name="C", register=held, mode=LoadMode.TILE),
                   *(Operand(name=x, register=shared, mode=LoadMode.SCRATCHPAD, alignment_bytes=CORE_BYTES,
                             scratchpad="shared") for x in "AB")),
-        scratchpads=(Scratchpad(name="shared", capacity_bytes=227 * 1024),),
+        scratchpads=(Scratchpad(name="shared", capacity_bytes=SM_90.shared_bytes - SM_90.reserved_bytes),),
         section="Asynchronous Warpgroup Level Matrix Instructions",
         cost=Cost(issue_cycles=ROWS * COLUMNS * SUM_BYTES / 4096, latency_cycles=33,
                   source="NVIDIA H100 Tensor Core GPU Architecture: products of 4096 bytes of an operand a cycle; "

@@ -238,26 +238,36 @@ def _roofline(entries: Sequence[Entry]) -> Figure:
     points = [(e, v, e.intensity or 0.0, (e.rate(v) or 0.0) / 1e9) for e in entries for v in e.variants if e.rate(v)]
     first = entries[0]
     peak = (first.peak or 0.0) / 1e9
-    ridge = (first.peak or 0.0) / (first.memory_bandwidth or 1.0)
-    low, high = min(ridge / 30, *(x / 3 for _, _, x, _ in points)), max(ridge * 6, *(x * 3 for _, _, x, _ in points))
+    low, high = _intensities(first, [x for _, _, x, _ in points])
     axes.axhline(peak, color=ink, linewidth=1)
     axes.annotate(f"peak {peak:.0f} GFLOP/s", (high, peak), xytext=(-2, 3), textcoords="offset points", ha="right",
                   fontsize=8)
     found = roofs(first)
     for (name, bandwidth), label in zip(found, roof_labels(found), strict=True):
         _roof(axes, name, label, bandwidth / 1e9, peak, low)
-    names = list(dict.fromkeys(v.name for e, v, _, _ in points if v.name != e.reference))
-    colours = _colours(names)
+    colours = _colours(list(dict.fromkeys(v.name for e, v, _, _ in points if v.name != e.reference)))
+    _scatter(axes, points, colours)
+    axes.set(xscale="log", yscale="log", xlim=(low, high), xlabel="operations per byte", ylabel="GFLOP/s",
+             ylim=(min(peak / 100, *(y / 3 for *_, y in points)), peak * 8))
+    _label_points(axes, points)
+    if len(colours) > 1:
+        _legend(figure, colours)
+    return figure
+
+
+def _intensities(entry: Entry, own: Sequence[float]) -> tuple[float, float]:
+    """The range of operations per byte that a roofline shows: the ridge of memory's roof, and all points."""
+    ridge = (entry.peak or 0.0) / (entry.memory_bandwidth or 1.0)
+    return min(ridge / 30, *(x / 3 for x in own)), max(ridge * 6, *(x * 3 for x in own))
+
+
+def _scatter(axes: Axes, points: Sequence[tuple[Entry, Variant, float, float]], colours: Mapping[str, str]) -> None:
+    """The points of a roofline: the reference hollow, the other variants filled with their colours."""
+    ink = axes.xaxis.label.get_color()
     for entry, variant, x, y in points:
         hollow = variant.name == entry.reference
         axes.scatter(x, y, s=26, facecolor="none" if hollow else colours[variant.name], zorder=3, linewidth=0.8,
                      edgecolor=ink if hollow else colours[variant.name])
-    axes.set(xscale="log", yscale="log", xlim=(low, high), xlabel="operations per byte", ylabel="GFLOP/s",
-             ylim=(min(peak / 100, *(y / 3 for *_, y in points)), peak * 8))
-    _label_points(axes, points)
-    if len(names) > 1:
-        _legend(figure, {n: colours[n] for n in names})
-    return figure
 
 
 def roofs(entry: Entry) -> list[tuple[str, float]]:

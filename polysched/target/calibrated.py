@@ -16,6 +16,8 @@ from polysched.target.target import Target
 logger = logging.getLogger(__name__)
 FORMAT_VERSION = 1
 HINT = "polysched machine --calibrate FILE writes one"
+CLOCK = "frequency_hz"
+"""The figure that is a field of `Target`: all cycles are its."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,7 +26,8 @@ class Figure:
 
     Parameters
     ----------
-    name : a field of `Costs`; `line_L1`, `line_memory` and so on for what a line takes out of a cache or memory.
+    name : a field of `Costs`, or `frequency_hz`; `line_L1`, `line_memory` and so on for what a line takes out of a
+        cache or memory.
     value : the median of the trials.
     least, most : of the trials.
     unit : of all three.
@@ -62,7 +65,8 @@ class Calibrated:
         """The target with the measured costs instead of the shipped ones."""
         known = {c.name for c in constants(SHIPPED)}
         measured: dict[str, Any] = {f.name: f.value for f in self.figures if f.name in known}
-        return replace(target, costs=replace(target.costs, **measured),
+        clock = next((f.value for f in self.figures if f.name == CLOCK), target.frequency_hz)
+        return replace(target, costs=replace(target.costs, **measured), frequency_hz=clock,
                        bandwidth_bytes_per_second={**target.bandwidth_bytes_per_second, **dict(self.bandwidth)})
 
     def as_json(self) -> dict[str, Any]:
@@ -99,7 +103,7 @@ def read_calibrated(path: Path | str) -> Calibrated:
 
 def _check(found: Calibrated, path: Path | str) -> None:
     """Refuse costs that there are not, and those that are no positive numbers."""
-    known = {c.name for c in constants(SHIPPED)}
+    known = {CLOCK} | {c.name for c in constants(SHIPPED)}
     rates = ((f"level {level}", rate) for level, rate in found.bandwidth)
     for name, number in [*((f.name, f.value) for f in found.figures), *rates]:
         least = 0.0 if name in MAY_BE_NOTHING else 1e-15

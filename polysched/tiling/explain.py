@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -179,25 +180,37 @@ def explain_text(explanation: BandExplanation) -> str:
     if explanation.pieces:
         lines.append(f"  split: {explanation.pieces} pieces of space, one per thread, which start together in every "
                      f"row of tiles over time; then the gaps between them{_along(plan)}; data stay with their thread")
-    if plan.shape is not None:
-        lines.append(f"  register block: {plan.shape.row_count} rows of {nest.loops[plan.shape.rows]} by "
-                     f"{plan.shape.column_count} columns of {nest.loops[plan.shape.columns]}, around "
-                     f"{', '.join(nest.loops[loop] for loop in plan.shape.inner)}"
-                     f"{'; the sums are transposed on their way' if plan.shape.transposed else ''}")
-    if plan.choice is not None:
-        state = "optimal for the model" if plan.choice.optimal else "the best found in the time given"
-        lines.append(f"  limits that bind: {'; '.join(plan.choice.binding) or 'none'} ({state})")
-    with_tiles = "tiled" if untiled is None else "if tiled"
-    compared = untiled is None or untiled.candidate is not None
-    lines.append(f"  {'level':6}{'capacity':>12}{'untiled':>14}" + (f"{with_tiles:>14}" if compared else "")
-                 + f"{'lower bound':>14}   bytes")
-    lines += [f"  {'L' + str(e.level):6}{byte_text(e.capacity_bytes):>12}{byte_text(e.untiled_bytes):>14}"
-              + (f"{byte_text(e.tiled_bytes):>14}" if compared else "") + f"{byte_text(int(e.bound.bytes)):>14}"
-              for e in explanation.levels]
+    lines += [*_block_and_limits(plan), *_level_lines(explanation.levels, untiled)]
     lines.append("  moved into the tile's cache, by reference"
                  f"{'' if nest.is_box else ', if the loops filled the box around them'}:")
     lines += [f"    {r.array}: {volume}" for r, volume in zip(nest.references, _volumes(plan), strict=True)]
     return "\n".join(lines)
+
+
+def _block_and_limits(plan: BandPlan) -> Iterator[str]:
+    """The register block, and what kept the tiles from being larger."""
+    loops = plan.nest.loops
+    if plan.shape is not None:
+        yield (f"  register block: {plan.shape.row_count} rows of {loops[plan.shape.rows]} by "
+               f"{plan.shape.column_count} columns of {loops[plan.shape.columns]}, around "
+               f"{', '.join(loops[loop] for loop in plan.shape.inner)}"
+               f"{'; the sums are transposed on their way' if plan.shape.transposed else ''}")
+    if plan.choice is not None:
+        state = "optimal for the model" if plan.choice.optimal else "the best found in the time given"
+        yield f"  limits that bind: {'; '.join(plan.choice.binding) or 'none'} ({state})"
+
+
+def _level_lines(levels: tuple[LevelExplanation, ...], untiled: Untiled | None) -> list[str]:
+    """The table of traffic; without a column for tiles where none were looked at."""
+    compared = untiled is None or untiled.candidate is not None
+    with_tiles = "tiled" if untiled is None else "if tiled"
+
+    def line(level: str, capacity: str, before: str, after: str, bound: str) -> str:
+        return f"  {level:6}{capacity:>12}{before:>14}" + (f"{after:>14}" if compared else "") + f"{bound:>14}"
+
+    return [line("level", "capacity", "untiled", with_tiles, "lower bound") + "   bytes",
+            *(line(f"L{e.level}", *map(byte_text, (e.capacity_bytes, e.untiled_bytes, e.tiled_bytes,
+                                                   int(e.bound.bytes)))) for e in levels)]
 
 
 def _along(plan: BandPlan) -> str:

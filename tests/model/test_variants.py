@@ -7,6 +7,9 @@ import polysched
 from polysched.graph import from_text, interpret
 from polysched.model.driver import driver_text
 from polysched.model.variants import Candidate, Choice, choose
+from polysched.pipeline import PipelineOptions
+from polysched.target import Target
+from polysched.tiling import TilingOptions
 
 SIZES = (1, 4, 16, 64)
 
@@ -57,7 +60,9 @@ GRAPH = from_text("""graph g(x: float32[N, 256], w: float32[256, 512]) {
 
 
 def test_a_model_runs_every_code_and_computes_what_the_interpreter_does() -> None:
-    model = polysched.compile(GRAPH, likely={"N": (16, 600)})
+    machine = Target(vector_bits=256, vector_registers=16, cores=2)   # on another one code may be best for both
+    options = PipelineOptions(tiling=TilingOptions(target=machine))
+    model = polysched.compile(GRAPH, likely={"N": (16, 600)}, options=options)
     (choice,) = [c for c in model.symbols.values() if len(c.functions) > 1]
     first = f"if ({choice.functions[0]}(arrays, own)) return 1;"
     assert f"if (own[0] < {choice.borders[0]}) {{ {first} }}" in model.c_source

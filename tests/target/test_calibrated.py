@@ -38,6 +38,12 @@ def test_measured_costs_replace_shipped_ones() -> None:
     assert (target.bandwidth(1), target.bandwidth(0), target.bandwidth(2)) == (2e10, 1e9, Target().bandwidth(2))
 
 
+def test_a_measured_clock_is_the_targets() -> None:
+    clock = Figure(name="frequency_hz", value=3.5e9, least=3.4e9, most=3.6e9, unit="Hz", shipped=2.4e9)
+    assert replace(FOUND, figures=(*FOUND.figures, clock)).of_target(Target()).frequency_hz == 3.5e9
+    assert FOUND.of_target(Target(frequency_hz=2e9)).frequency_hz == 2e9   # files from before the clock was measured
+
+
 @pytest.mark.parametrize(("change", "message"), [
     ({"format_version": 0}, "another version"),
     ({"figures": [{"name": "row_cycles"}]}, "no costs of a machine"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 from polysched.scop.body import Assign, Binary, Call, Cast, Expr, Load, Select, rebuild, walk
 from polysched.scop.dtypes import DType, Kind
@@ -15,10 +16,7 @@ CALLS = {"fmax": "max", "fmaxf": "max", "fmaxl": "max", "fmin": "min", "fminf": 
 
 def accumulation(value: Expr, old: str) -> tuple[str, tuple[Expr, ...]] | None:
     """Operator and other operands of `old op e` in any of its spellings."""
-    def is_old(e: Expr) -> bool:
-        plain = plain_value(e)
-        return isinstance(plain, Load) and plain.reference == old
-
+    is_old = partial(_is_old, old)
     match plain_value(value):
         case Select() as choice if is_old(choice.then) != is_old(choice.otherwise) and (
                 kept := accumulation(choice.then if is_old(choice.otherwise) else choice.otherwise, old)):
@@ -35,15 +33,25 @@ def accumulation(value: Expr, old: str) -> tuple[str, tuple[Expr, ...]] | None:
                 return CALLS[call.function], (right if is_old(left) else left,)
             return None
         case Select(condition=Binary(op="<" | "<=" | ">" | ">=") as test) as select:
-            arms = {plain_value(select.then), plain_value(select.otherwise)}
-            sides = {plain_value(test.left), plain_value(test.right)}
-            if arms != sides or len(arms) != 2 or is_old(select.then) == is_old(select.otherwise):
-                return None
-            takes_left = plain_value(select.then) == plain_value(test.left)
-            other = select.otherwise if is_old(select.then) else select.then
-            return ("min" if takes_left == (test.op in ("<", "<=")) else "max"), (other,)
+            return _chosen(select, test, old)
         case _:
             return None
+
+
+def _is_old(old: str, e: Expr) -> bool:
+    plain = plain_value(e)
+    return isinstance(plain, Load) and plain.reference == old
+
+
+def _chosen(select: Select, test: Binary, old: str) -> tuple[str, tuple[Expr]] | None:
+    """The same of `old < e ? old : e` and its like: one of the two that are compared, by what comes out."""
+    arms = {plain_value(select.then), plain_value(select.otherwise)}
+    sides = {plain_value(test.left), plain_value(test.right)}
+    if arms != sides or len(arms) != 2 or _is_old(old, select.then) == _is_old(old, select.otherwise):
+        return None
+    takes_left = plain_value(select.then) == plain_value(test.left)
+    other = select.otherwise if _is_old(old, select.then) else select.then
+    return ("min" if takes_left == (test.op in ("<", "<=")) else "max"), (other,)
 
 
 def survives_conversion(operator: str, accumulator: DType, operands: Sequence[DType]) -> bool:

@@ -54,22 +54,25 @@ class ThreadParts:
 
     def lines(self, body: list[str]) -> list[str]:
         """The block around the loop of one part, whose lines are the body."""
-        count, part = self._count, self.node.part
-        arrays = [p for p in self.node.parts if p.element is None]
-        inner = [*self._bounds(), *(line for p in self.node.parts for line in self._beginning(p)), *body]
-        scalars = [p for p in self.node.parts if p.element is not None]
+        count, part, arrays, scalars = self._count, self.node.part, self._arrays, self._scalars
+        inner = [*self._bounds(), *_each(self._beginning, self.node.parts), *body]
         if scalars:
-            inner += ["#pragma omp ordered", "{",
-                      *(INDENT + line for p in scalars for line in self._ordered(p)), "}"]
+            inner += ["#pragma omp ordered", "{", *(INDENT + line for line in _each(self._ordered, scalars)), "}"]
         ordered = " ordered" if scalars else ""
         return [
             f"{'' if arrays else 'const '}int {count} = {self._wanted(several=not arrays)};",
-            *(PROTOTYPES if arrays else ()),
-            *(line for p in arrays for line in self._memory(p)),
-            *(line for p in scalars for line in self._before(p)),
+            *(PROTOTYPES if arrays else ()), *_each(self._memory, arrays), *_each(self._before, scalars),
             *self._in_branches(ordered, braced(f"for (int {part} = 0; {part} < {count}; {part}++)", inner)),
-            *(line for p in arrays for line in self._sum_of_parts(p)),
+            *_each(self._sum_of_parts, arrays),
             *(f"free({p.temporary.memory});" for p in arrays)]
+
+    @property
+    def _arrays(self) -> list[ThreadPart]:
+        return [p for p in self.node.parts if p.element is None]
+
+    @property
+    def _scalars(self) -> list[ThreadPart]:
+        return [p for p in self.node.parts if p.element is not None]
 
     def _in_branches(self, ordered: str, loop: list[str]) -> list[str]:
         """The loop over parts on threads, and where there is one part without a team; long loops get a clause."""
@@ -109,7 +112,7 @@ class ThreadParts:
         """Whether there is enough to do for a team, and for the arrays that its threads would get; None: always."""
         total = work(self.node.whole, self.index)
         amount = CText(str(total)) if isinstance(total, int) else total
-        arrays = [p for p in self.node.parts if p.element is None]
+        arrays = self._arrays
         if is_worth_parts(self.node.whole, [self.scop.array(p.temporary.array) for p in arrays], self.least_work):
             return None
         worth = is_worth(self.node.whole, self.least_work, self.index)
@@ -232,6 +235,13 @@ class ThreadParts:
         loop = ["#pragma omp parallel for simd",
                 f"for (long {element} = 0; {element} < {self._elements(part)}; {element}++)", INDENT + change]
         yield from braced(f"for (int {number} = 1; {number} < {self._count}; {number}++)", loop)
+
+
+def _each(lines: Callable[[ThreadPart], Iterator[str]], parts: list[ThreadPart] | tuple[ThreadPart, ...]
+          ) -> Iterator[str]:
+    """The lines of all parts, one part after the other."""
+    for part in parts:
+        yield from lines(part)
 
 
 def neutral(operator: str, dtype: DType) -> str:

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from itertools import starmap
 from math import prod
 
 import islpy as isl
 
 from polysched.errors import UsageError
-from polysched.measure.programs.bounds import check_sizes, extents_at, stray_accesses, valid_sizes
+from polysched.measure.programs.bounds import StrayAccess, check_sizes, extents_at, stray_accesses, valid_sizes
 from polysched.measure.programs.c_integers import evaluate, names_in
 from polysched.scop.points import fix_parameters, isl_value, with_sizes
 from polysched.scop.scop import Scop
@@ -59,23 +60,28 @@ def choose_size(scops: Sequence[Scop], given: Mapping[str, int]) -> ProblemSize:
     ------
     UsageError : an access would leave its array, or nothing would run.
     """
-    by_spelling = {p.spelling: p.name for scop in scops for p in scop.parameters}
-    computed = {p.name: p.definition for scop in scops for p in scop.parameters if p.definition}
+    parameters = [p for scop in scops for p in scop.parameters]
+    by_spelling = {p.spelling: p.name for p in parameters}
+    computed = {p.name: p.definition for p in parameters if p.definition}
     fixed = {by_spelling[s]: v for s, v in given.items() if s in by_spelling}
-    stray = [stray_accesses(scop) for scop in scops]
-    for scop, found in zip(scops, stray, strict=True):
-        check_sizes(scop, fixed, found)
-    valid = reduce(isl.Set.intersect, (valid_sizes(s, f) for s, f in zip(scops, stray, strict=True)))
-    known = {p.spelling: p.name for scop in scops for p in scop.parameters if not p.definition}
+    stray = [(scop, stray_accesses(scop)) for scop in scops]
+    _check_all(stray, fixed)
+    valid = reduce(isl.Set.intersect, starmap(valid_sizes, stray))
     if computed:
+        known = {p.spelling: p.name for p in parameters if not p.definition}
         values, spelled = _complete_computed(scops, valid, known, computed, given)
     else:
         values = _complete(scops, valid, fixed)
         spelled = {spelling: values[name] for spelling, name in by_spelling.items()}
-    for scop, found in zip(scops, stray, strict=True):
-        check_sizes(scop, values, found)
+    _check_all(stray, values)
     return ProblemSize(values=values, spelled=spelled, instances=_instances(scops, values, spelled),
                        chosen=tuple(s for s in spelled if s not in given))
+
+
+def _check_all(stray: Sequence[tuple[Scop, tuple[StrayAccess, ...]]], values: Mapping[str, int]) -> None:
+    """Refuse values at which an access of some region would leave its array."""
+    for scop, found in stray:
+        check_sizes(scop, values, found)
 
 
 def _instances(scops: Sequence[Scop], values: Mapping[str, int], spelled: Mapping[str, int]) -> int:

@@ -16,7 +16,7 @@ from polysched.measure.timing.calibration_source import calibration_program
 from polysched.measure.timing.machine import available_cores
 from polysched.measure.timing.peak import refuse_busy, working_sets
 from polysched.target import Compiler, Target, host
-from polysched.target.calibrated import Calibrated, Figure
+from polysched.target.calibrated import CLOCK, Calibrated, Figure
 from polysched.target.costs import Costs
 
 CHILD_MODULE = "polysched.measure.timing.calibration_run"
@@ -30,7 +30,8 @@ def calibrate(compiler: Compiler, *, even_if_busy: bool = False,
 
     Parameters
     ----------
-    even_if_busy : measure although other programs use the cores; the value says so.
+    even_if_busy : measure although other programs use the cores; the value says so.  What takes all cores is left out
+        then: a barrier would wait for the other programs.
 
     Raises
     ------
@@ -38,7 +39,7 @@ def calibrate(compiler: Compiler, *, even_if_busy: bool = False,
     """
     if not even_if_busy:
         refuse_busy()
-    target, threads = host(), available_cores()
+    target, threads = host(), 1 if even_if_busy else available_cores()
     with workspace() as folder:
         binary = compile_shared(calibration_program(target.vector_bits), name="calibration", folder=folder,
                                 compiler=compiler,
@@ -55,15 +56,19 @@ def calibrate(compiler: Compiler, *, even_if_busy: bool = False,
 
 def calibrated(reports: Sequence[Mapping[str, Any]], target: Target, threads: int, *, compiler: str,
                disturbed: bool) -> Calibrated:
-    """The value of what the child measured, in the units of `Costs`."""
+    """The value of what the child measured, in the units of `Costs`.
+
+    Cycles are those of the measured clock: systems name that of the idle core, or a nominal one.
+    """
     seconds = {str(r["measured"]): list(r["seconds"]) for r in reports if "measured" in r and "level" not in r}
     shipped = target.costs
-    figures = _team_figures(seconds, threads, shipped) if "team" in seconds else []
-    rows = [max(0.0, s) * target.frequency_hz for s in seconds["row"]]
+    clock = _figure(CLOCK, [1 / s for s in seconds["clock"]], "Hz", target.frequency_hz)
+    figures = [clock, *(_team_figures(seconds, threads, shipped) if "team" in seconds else ())]
+    rows = [max(0.0, s) * clock.value for s in seconds["row"]]
     figures += [_figure("row_cycles", rows, "cycles", shipped.row_cycles),
                 _figure("allocation_seconds", seconds["allocation"], "s", shipped.allocation_seconds)]
     if target.vector_bits >= LEAST_VECTOR_BITS:
-        slower = [s * target.frequency_hz * target.ports.fma_pipes for s in seconds["vector"]]
+        slower = [s * clock.value * target.ports.fma_pipes for s in seconds["vector"]]
         figures.append(_figure("vector_slowdown", slower, "1", shipped.vector_slowdown))
     levels = {int(r["level"]): list(r["seconds"]) for r in reports if "level" in r}
     if "shared byte" in seconds:

@@ -13,27 +13,39 @@ import numpy as np
 
 from polysched.measure.processes.child_side import Reporter, start
 from polysched.measure.programs.inputs import allocate
+from polysched.measure.timing.calibration_source import ADDITIONS
+from polysched.measure.timing.peak_run import TRIAL_SECONDS
 from polysched.measure.timing.peak_source import CHAINS
 
-TRIAL_SECONDS = 0.02
 TRIALS = 15
 ROW_LENGTHS = (67, 259)
 """Both leave a remainder of three; two rows of the longer one take a tenth of a first cache."""
 BLOCK_BYTES = 1 << 18
 
 
-def trials(run: Callable[[int], object]) -> list[float]:
-    """Seconds per repetition, of trials that take at least `TRIAL_SECONDS` each."""
+def trials(run: Callable[[int], object], *, threads: int = 1) -> list[float]:
+    """Seconds per repetition, of trials that take at least `TRIAL_SECONDS` each.
+
+    What one thread does is timed by its own clock, which stands still while another program has the core.
+    """
+    clock = time.thread_time if threads == 1 else time.perf_counter
     repetitions = 1
-    while min(_seconds(run, repetitions) for _ in range(2)) < TRIAL_SECONDS:
+    while min(_seconds(run, repetitions, clock) for _ in range(2)) < TRIAL_SECONDS:
         repetitions *= 2
-    return [_seconds(run, repetitions) / repetitions for _ in range(TRIALS)]
+    return [_seconds(run, repetitions, clock) / repetitions for _ in range(TRIALS)]
 
 
-def _seconds(run: Callable[[int], object], repetitions: int) -> float:
-    started = time.perf_counter()
+def _seconds(run: Callable[[int], object], repetitions: int, clock: Callable[[], float]) -> float:
+    started = clock()
     run(repetitions)
-    return time.perf_counter() - started
+    return clock() - started
+
+
+def measure_clock(library: ctypes.CDLL, reporter: Reporter) -> None:
+    """A cycle: an addition that waits for the one before."""
+    reporter.phase("measuring the clock")
+    library.calibrate_clock.argtypes, library.calibrate_clock.restype = [ctypes.c_long], ctypes.c_long
+    reporter.report(measured="clock", seconds=[s / ADDITIONS for s in trials(library.calibrate_clock)])
 
 
 def measure_threads(library: ctypes.CDLL, threads: int, reporter: Reporter) -> None:
@@ -42,7 +54,7 @@ def measure_threads(library: ctypes.CDLL, threads: int, reporter: Reporter) -> N
         reporter.phase(f"measuring a {name}")
         kernel = getattr(library, f"calibrate_{name}")
         kernel.argtypes, kernel.restype = [ctypes.c_long, ctypes.c_int], None
-        reporter.report(measured=name, seconds=trials(partial(_with_threads, kernel, threads)))
+        reporter.report(measured=name, seconds=trials(partial(_with_threads, kernel, threads), threads=threads))
 
 
 def _with_threads(kernel: Any, threads: int, repetitions: int) -> None:
@@ -89,7 +101,8 @@ def measure_shared_memory(library: ctypes.CDLL, byte_count: int, threads: int, r
     words = max(share, byte_count // 8 // share * share)
     array = allocate("float64", (words,)).values
     array[...] = np.linspace(0, 1, words)
-    seconds = trials(lambda count: library.stream_threads(array.ctypes.data, words, count, threads))
+    seconds = trials(lambda count: library.stream_threads(array.ctypes.data, words, count, threads),
+                     threads=threads)
     reporter.report(measured="shared byte", seconds=[s / (8 * words) for s in seconds])
 
 
@@ -112,6 +125,7 @@ def main() -> None:
     """Measure everything that the request names."""
     request, reporter = start(sys.argv)
     library = ctypes.CDLL(request["library"])
+    measure_clock(library, reporter)
     if request["threads"] > 1:
         measure_threads(library, request["threads"], reporter)
     measure_rows(library, reporter)

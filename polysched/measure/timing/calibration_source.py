@@ -1,12 +1,26 @@
-"""The C program of `polysched machine --calibrate`: teams, barriers, rows, streams and blocks from the heap."""
+"""The C program of `polysched machine --calibrate`: the clock, teams, barriers, rows, streams, blocks from the heap."""
 
 from __future__ import annotations
 
 from polysched.measure.timing.peak_source import stream_program
 
+ADDITIONS = 64
+"""Of a repetition of `calibrate_clock`, each of which waits for the one before: the loop around them costs nothing."""
+
+ADDITION = '    sum += one; __asm__ volatile("" : "+r"(sum), "+r"(one));'
+"""One cycle on every core: of two registers, since additions of a constant may be done where registers are renamed."""
+
 PROGRAM = """
 void *aligned_alloc(unsigned long, unsigned long);
 void free(void *);
+
+EXPORTED long calibrate_clock(long repetitions) {
+  long sum = 0, one = 1;
+  for (long r = 0; r < repetitions; r++) {
+@additions@
+  }
+  return sum;
+}
 
 EXPORTED void calibrate_team(long repetitions, int threads) {
   for (long r = 0; r < repetitions; r++) {
@@ -49,4 +63,4 @@ def calibration_program(vector_bits: int) -> str:
     ----------
     vector_bits : of the vectors that streams are read by.
     """
-    return stream_program(vector_bits) + PROGRAM
+    return stream_program(vector_bits) + PROGRAM.replace("@additions@", "\n".join([ADDITION] * ADDITIONS))

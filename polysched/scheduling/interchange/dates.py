@@ -28,6 +28,9 @@ from polysched.scheduling.tree.loop_tree import (
 from polysched.scop.points import isl_value
 from polysched.scop.scop import Scop
 
+MOST_DATES = 200
+"""Dimensions of a date; more is no program."""
+
 
 def dates_of(tree: isl.Schedule) -> isl.UnionMap:
     """The dates that a tree gives its instances, without the constraints of the domain."""
@@ -70,6 +73,8 @@ def _of_statements(dates: isl.UnionMap, scop: Scop) -> dict[str, isl.Map]:
                              where=scop.name, hint=f"its statements are {_signatures(scop)}")
         if name in found:
             raise UsageError(f"{name} has dates of two lengths", where=scop.name)
+        if piece.dim(isl.dim_type.out) > MOST_DATES:
+            raise UsageError(f"{name} has dates of more than {MOST_DATES} dimensions", where=scop.name)
         found[name] = piece.intersect_domain(known[name].domain)
     for name, statement in known.items():
         wanted = statement.domain.intersect_params(scop.context)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 
 import islpy as isl
@@ -16,6 +17,9 @@ from polysched.scheduling.interchange.isl_text import is_tree, read_map
 from polysched.scheduling.interchange.openscop import has_region, read_region, write_region
 from polysched.scheduling.interchange.pluto_lines import has_lines, read_lines, write_lines
 from polysched.scheduling.schedule import Schedule
+from polysched.scop.openscop.reading import MOST_DIGITS
+
+_TOO_LONG = re.compile(rf"\d{{{MOST_DIGITS + 1}}}")
 
 WRITERS: dict[str, Callable[[Schedule], str]] = {
     "tree": lambda schedule: f"{schedule.tree}\n",
@@ -45,6 +49,9 @@ def foreign_tree(text: str, dependences: Dependences) -> isl.Schedule | Schedule
     ------
     UsageError : it is of a known form, and says no schedule of this program.
     """
+    if (number := _TOO_LONG.search(text)) is not None:
+        raise UsageError(f"a number of the schedule has more than {MOST_DIGITS} digits", where=dependences.scop.name,
+                         witness=f"{number[0]}...", hint="no element or iteration has such a number")
     if has_region(text):
         return tree_of_dates(read_region(text, dependences.scop), dependences)
     if has_matrices(text):
@@ -69,3 +76,6 @@ def _is_stored(text: str) -> bool:
         return bool(json.loads(text) != {})
     except ValueError:
         return False
+    except RecursionError:
+        raise UsageError("this is no stored schedule", witness="values are nested too deeply",
+                         hint="Schedule.to_text writes one") from None

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 
 import islpy as isl
 
-from polysched.errors import UsageError
+from polysched.errors import BudgetExceededError, UsageError
 from polysched.scheduling.interchange.tree_syntax import fault_of_syntax
+from polysched.scop.budget import ISL_OPERATIONS, in_words, require_budget, with_budget
+from polysched.scop.schedule_nodes import NodeKind, kind_of
 
 _TREE = re.compile(r'\s*\{?\s*"?(domain|context)"?\s*:')
 _QUOTED = re.compile(r'(\w+)"?\s*:\s*"([^"]*)"')
@@ -38,9 +41,12 @@ def read_tree(text: str) -> isl.Schedule:
     fault = _unbalanced(text) or fault_of_syntax(text)   # before isl reads it, which crashes on some
     if not fault:
         try:
-            return isl.Schedule.read_from_str(isl.DEFAULT_CONTEXT, text)
+            tree = isl.Schedule.read_from_str(isl.DEFAULT_CONTEXT, text)
+            fault = _foreign_node(tree.get_root())
         except isl.Error:
             fault = _fault_of_parts(text)
+        if not fault:
+            return tree
     raise UsageError("the schedule tree cannot be read", witness=fault,
                      hint="Schedule.to_text writes one; isl's own notation is read too")
 
@@ -51,12 +57,25 @@ def read_map(text: str) -> isl.UnionMap:
     Raises
     ------
     UsageError : it is none; the witness is the first relation that is wrong.
+    BudgetExceededError : isl cannot read it within the budget.
     """
     try:
-        return isl.UnionMap.read_from_str(isl.DEFAULT_CONTEXT, text)
+        found = with_budget(ISL_OPERATIONS, partial(isl.UnionMap.read_from_str, isl.DEFAULT_CONTEXT, text))
     except isl.Error:
         raise UsageError("the schedule map cannot be read", witness=_fault_of_map(text),
                          hint="for instance [n] -> { S0[i, j] -> [j, i]; S1[i] -> [i, 0] }") from None
+    if found is None:
+        require_budget()   # where that of the caller is spent, the caller says so
+        raise BudgetExceededError(f"reading the schedule map takes more than {in_words(ISL_OPERATIONS)}",
+                                  witness=_short(text), hint="give fewer dimensions, or smaller numbers")
+    return found
+
+
+def _foreign_node(node: isl.ScheduleNode) -> str:
+    """What an extension adds to the program; empty where there is none."""
+    if kind_of(node) == NodeKind.extension:
+        return f"an extension adds instances that the program has not: {node.extension_get_extension()}"
+    return next(filter(None, (_foreign_node(node.child(k)) for k in range(node.n_children()))), "")
 
 
 def _fault_of_parts(text: str) -> str:

@@ -57,6 +57,8 @@ _CASTS = ("extf", "truncf", "extsi", "extui", "trunci", "sitofp", "uitofp", "fpt
 OPERANDS: Mapping[str, int] = {**dict.fromkeys((*_BINARY, *_OF_UNSIGNED, "cmpf", "cmpi"), 2), "select": 3,
                                **dict.fromkeys((*_CASTS, "negf"), 1)}
 """How many each operation of `arith` has, but for `constant`."""
+_OF_FLOATS = frozenset(("addf", "subf", "mulf", "divf", "remf", "maximumf", "minimumf", "maxnumf", "minnumf", "cmpf",
+                        "negf", "extf", "truncf", "fptosi", "fptoui"))
 
 
 def computed(operation: Operation, operands: Sequence[Value]) -> Value:
@@ -76,6 +78,7 @@ def computed(operation: Operation, operands: Sequence[Value]) -> Value:
         raise CannotExpress(operation.name)
     if len(operands) != OPERANDS[name]:
         raise CannotExpress(f"{operation.name} of {len(operands)} operands")
+    _require_kind(name, operands)
     if name in ("cmpi", "cmpf"):
         return _compared(operation, *operands)
     if name == "select":
@@ -87,6 +90,12 @@ def computed(operation: Operation, operands: Sequence[Value]) -> Value:
     if name in _OF_UNSIGNED:
         return values.cast(_OF_UNSIGNED[name](*(_unsigned(v) for v in operands)), _type(kind))
     return _converted(name, operands[0], kind)
+
+
+def _require_kind(name: str, operands: Sequence[Value]) -> None:
+    """Refuse integers where an operation of `arith` has floats, and the other way round."""
+    if name != "select" and any(v.dtype.is_float != (name in _OF_FLOATS) for v in operands):
+        raise CannotExpress(f"arith.{name} of {', '.join(str(v.dtype) for v in operands)}")
 
 
 def constant(value: object, kind: str) -> Value:

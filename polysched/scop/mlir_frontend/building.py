@@ -252,6 +252,9 @@ class _Function:
         casts = operation.name.startswith("arith.index_cast")
         if kind in TYPES and value.weak and not casts and value.dtype != BOOL:
             return Value(values.converted(value, TYPES[kind]), TYPES[kind])
+        condition = operation.name == "arith.select" and position == 0   # whose type the custom form does not say
+        if kind in TYPES and value.dtype != TYPES[kind] and not (value.weak or condition):
+            self._refuse(operation, f"%{operation.operands[position]} is of type {value.dtype}, not {kind}")
         return value
 
     def _mapped(self, operation: Operation) -> Value:
@@ -277,6 +280,9 @@ class _Function:
             self._refuse(operation, f"%{operands[0] if operands else ''} is no memref here")
         array = self.arrays[operands[0]]
         count = len(self.region.arrays[array].extents)
+        dtype, said = self.region.arrays[array].dtype, next(filter(None, map(memref_of, operation.operand_types)), None)
+        if said is not None and TYPES.get(said[1]) != dtype:
+            self._refuse(operation, f"%{operands[0]} has elements of type {dtype}, not {said[1]}")
         if operation.name.startswith("memref."):
             subscripts = [self._value(operation, name) for name in operands[1:]]
         else:

@@ -83,7 +83,7 @@ def _module(grammar: Grammar, name: str, results: tuple[str, ...], line: int) ->
 
 def _for(grammar: Grammar, name: str, results: tuple[str, ...], line: int) -> Operation:
     words = grammar.words
-    variable = grammar.value()
+    variable = grammar.placed_value()
     words.expect("=")
     lower, below = _bound(grammar, "max")
     words.expect("to")
@@ -153,7 +153,7 @@ def _parallel(grammar: Grammar, name: str, results: tuple[str, ...], line: int) 
     """`affine.parallel`, as loops inside each other in the order in which their variables are named."""
     words = grammar.words
     words.expect("(")
-    variables = words.listed(")", grammar.value)
+    variables = words.listed(")", grammar.placed_value)
     words.expect("=")
     lower = _bounds(grammar, "max", len(variables))
     words.expect("to")

@@ -32,7 +32,10 @@ class Grammar:
             if self.words.kind == "named" and self.words.word[0] in "#!":
                 name = self.words.next()
                 self.words.expect("=")
-                self.aliases[name] = read_attribute(self.words, self.aliases)
+                if self.words.word == "loc":
+                    self.place()
+                else:
+                    self.aliases[name] = read_attribute(self.words, self.aliases)
             else:
                 found.append(self.operation())
         return tuple(found)
@@ -49,8 +52,7 @@ class Grammar:
             words.refuse("no such operation is read", hint=f"those of {READ} are; `mlir-opt` lowers or raises others")
         else:
             words.refuse("an operation was expected")
-        if words.accept("loc"):
-            words.balanced("(", ")")
+        self.place()
         return found
 
     def _results(self) -> tuple[str, ...]:
@@ -88,14 +90,26 @@ class Grammar:
         """The name of a value, without `%`."""
         return self.words.of_kind("value", "a value")[1:]
 
+    def placed_value(self) -> str:
+        """The same, with a place in another file where one is said."""
+        name = self.value()
+        self.place()
+        return name
+
     def argument(self) -> tuple[str, str]:
         """`%name: type`, with attributes that say nothing here."""
-        name = self.value()
+        name = self.placed_value()
         self.words.expect(":")
         text = read_type(self.words)
         if self.words.word == "{":
             read_attributes(self.words, self.aliases)
+        self.place()
         return name, text
+
+    def place(self) -> None:
+        """Pass the place in another file, where one is said."""
+        if self.words.accept("loc"):
+            self.words.balanced("(", ")")
 
     def region(self, arguments: tuple[tuple[str, str], ...] = ()) -> Block:
         """A region of one block.

@@ -15,6 +15,11 @@ from polysched.scop.openscop.region import KINDS, OpenScopRegion, OpenScopStatem
 
 _TAG = re.compile(r"<(/?)(\w+)>")
 _INTEGERS = re.compile(r"[-+]?\d+(\s+[-+]?\d+)*")
+MOST_DIGITS = 40
+"""Of a whole number; the largest of a type has 20."""
+MOST_COLUMNS = 1000
+"""Of a matrix; more is no program."""
+_TOO_LONG = re.compile(rf"\d{{{MOST_DIGITS + 1}}}")
 
 
 def read_openscop(text: str, *, path: str = "OpenScop") -> OpenScopRegion:
@@ -55,7 +60,9 @@ class Lines:
         self.path, self.form = path, form
         self.lines = [(number, line) for number, raw in enumerate(text.splitlines(), start=1)
                       if (line := raw.partition("#")[0].strip())]
-        self.at = 0
+        self.at = next((at for at, (_, line) in enumerate(self.lines) if _TOO_LONG.search(line)), 0)
+        if self.lines and _TOO_LONG.search(self.peek()):
+            self.refuse(f"a number has more than {MOST_DIGITS} digits")
 
     def refuse(self, problem: str) -> NoReturn:
         """Refuse what stands here.
@@ -66,7 +73,7 @@ class Lines:
         """
         number, line = self.lines[min(self.at, len(self.lines) - 1)] if self.lines else (0, "nothing")
         raise UsageError(f"this is no {self.form}: {problem}", where=SourceLocation(self.path, number),
-                         witness=line if self.at < len(self.lines) else "the text ends here")
+                         witness=_short(line) if self.at < len(self.lines) else "the text ends here")
 
     def peek(self) -> str:
         return self.lines[self.at][1] if self.at < len(self.lines) else ""
@@ -100,6 +107,9 @@ class Lines:
     def strings(self) -> list[str]:
         self.tag("strings")
         words = self.next("the names").split()
+        if any(not word.isidentifier() for word in words) or len(set(words)) != len(words):
+            self.at -= 1
+            self.refuse("different names were expected")
         self.tag("/strings")
         return words
 
@@ -116,6 +126,10 @@ class Lines:
         return opening[2], inside
 
 
+def _short(line: str, longest: int = 80) -> str:
+    return line if len(line) <= longest else f"{line[:longest]}..."
+
+
 def _matrices(lines: Lines, kinds: set[str]) -> tuple[str, tuple[Matrix, ...]]:
     """A relation of one of these kinds: its kind and its parts."""
     if lines.peek() not in kinds:
@@ -130,9 +144,10 @@ def _matrices(lines: Lines, kinds: set[str]) -> tuple[str, tuple[Matrix, ...]]:
 
 def _matrix(lines: Lines) -> Matrix:
     head = lines.integers("rows, columns, outputs, inputs, locals, parameters")
-    if len(head) != 6 or min(head) < 0 or head[1] != 2 + sum(head[2:]):
+    if len(head) != 6 or min(head) < 0 or head[1] != 2 + sum(head[2:]) or head[1] > MOST_COLUMNS:
         lines.at -= 1
-        lines.refuse("columns are one for the kind, one per dimension and one for the constant")
+        lines.refuse("columns are one for the kind, one per dimension and one for the constant, at most "
+                     f"{MOST_COLUMNS}")
     rows = []
     for _ in range(head[0]):
         row = lines.integers("a constraint")

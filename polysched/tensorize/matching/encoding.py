@@ -153,18 +153,23 @@ class Encoding:
         output = self.intrinsic.contraction.output.array
         operands = [name for name, _ in assignment.operands] + [output]
         indexed = {o for o in operands if loop in self.software_loops(assignment, o)}
-        if self.rule is Rule.AMOS:
-            present = {o for o in operands if self.software_loops(assignment, o) or o == output}
-            if indexed != group.indexes & present or self._reversed(assignment, loop):
-                return False
+        if self.rule is Rule.AMOS and (indexed != self._present(assignment, group)
+                                       or self._reversed(assignment, loop)):
+            return False
         if not indexed or not indexed <= group.indexes:
             return False
-        if output in group.indexes and output not in indexed and not (
-                self.partial_sums and self.intrinsic.contraction.finish is None
-                and not is_shared(self.intrinsic, output)):
-            return False
-        extent = self.fragment.loop(loop).extent
-        return output in indexed or self.intrinsic.contraction.finish is None or extent == 1
+        if output in indexed:
+            return True
+        if self.intrinsic.contraction.finish is not None:   # what ends a sum would end each part of it
+            return output not in group.indexes and self.fragment.loop(loop).extent == 1
+        return output not in group.indexes or (self.partial_sums and not is_shared(self.intrinsic, output))
+
+    def _present(self, assignment: Assignment, group: Group) -> set[str]:
+        """The operands of a group that loops of the program index, and the result."""
+        output = self.intrinsic.contraction.output.array
+        operands = [name for name, _ in assignment.operands]
+        return {o for o in group.indexes
+                if o == output or (o in operands and self.software_loops(assignment, o))}
 
     def _reversed(self, assignment: Assignment, loop: str) -> bool:
         """A subscript runs against the loop (`R-1-r`), which AMOS does not read as this loop's index."""

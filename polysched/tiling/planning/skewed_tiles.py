@@ -328,22 +328,28 @@ def _two_steps(nest: Nest, edges: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _combinations(problem: TileProblem, order: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-    choices = []
-    for loop in range(problem.nest.depth):
-        every = [edge for edge, _ in candidate_edges(problem, loop, order)]
-        edges = every if loop == problem.innermost else [edge for edge in every if edge <= LONGEST_EDGE] or every[:1]
-        if loop == problem.innermost and loop not in order[:2]:
-            edges = [edge for edge in edges if edge < unskewed_extent(problem.nest, loop)]
-            edges.append(problem.nest.extents[loop])
-        choices.append(sorted(set(edges)))
-    yield from product(*choices)
-    nest = problem.nest
-    slopes = [1, *(max(1, _skew(nest, 0, loop)) for loop in range(1, nest.depth))]
-    for steps in _even_shares(problem, choices[0]):
-        multiples = [[edge for edge in (steps * slope * k for k in MULTIPLES) if edge < nest.extents[loop]]
-                     for loop, slope in enumerate(slopes)]
-        yield from product(*([steps] if loop == 0 else edges if loop == problem.innermost else multiples[loop]
-                             for loop, edges in enumerate(choices)))
+    """Edges of all loops: candidates with each other, then even shares of the time steps with multiples of these."""
+    first, *others = (_edges(problem, loop, order) for loop in range(problem.nest.depth))
+    yield from product(first, *others)
+    for steps in _even_shares(problem, first):
+        yield from product([steps], *(edges if loop == problem.innermost else _multiples(problem.nest, loop, steps)
+                                      for loop, edges in enumerate(others, start=1)))
+
+
+def _edges(problem: TileProblem, loop: int, order: tuple[int, ...]) -> list[int]:
+    """The candidates for one loop in ascending order; the innermost one stays whole or has edges of any length."""
+    every = [edge for edge, _ in candidate_edges(problem, loop, order)]
+    if loop != problem.innermost:
+        every = [edge for edge in every if edge <= LONGEST_EDGE] or every[:1]
+    elif loop not in order[:2]:
+        every = [edge for edge in every if edge < unskewed_extent(problem.nest, loop)] + [problem.nest.extents[loop]]
+    return sorted(set(every))
+
+
+def _multiples(nest: Nest, loop: int, steps: int) -> list[int]:
+    """Edges of a loop beside the rows that divide each other, of tiles with so many time steps."""
+    moved = steps * max(1, _skew(nest, 0, loop))
+    return [edge for edge in (moved * k for k in MULTIPLES) if edge < nest.extents[loop]]
 
 
 def _even_shares(problem: TileProblem, others: list[int]) -> list[int]:

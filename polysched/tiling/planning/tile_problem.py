@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import permutations
 
 from polysched.target.costs import SHIPPED, Costs
@@ -74,6 +75,11 @@ class TileProblem:
     common_bytes: int = 0
     costs: Costs = SHIPPED
 
+    @cached_property
+    def known_edges(self) -> dict[tuple[int, tuple[int, ...]], list[tuple[int, int]]]:
+        """The edges of a loop in an order that were asked for (`candidate_edges`)."""
+        return {}
+
 
 def tile_problem(nest: Nest, target: Target, *, shape: RegisterShape | None, innermost: int, level: int,
                  parallel: tuple[int, ...], wavefront: bool, threads: int,
@@ -91,28 +97,36 @@ def tile_problem(nest: Nest, target: Target, *, shape: RegisterShape | None, inn
     first = target.caches[0]
     innermost = innermost if shape is None else shape.inner[-1]
     line_cycles = cache.line_bytes * target.frequency_hz / target.bandwidth(level + 1 if target.cache(level + 1) else 0)
-    outside = target.cache(level + 1)
     costs = target.costs
-    contended = costs.contended_slowdown if outside is not None and outside.shared_by > 1 else 1
     granules = tuple(extent if loop in whole else granule for loop, (extent, granule) in enumerate(
         zip(nest.extents, _granules(nest, shape, target, innermost), strict=True)))
-    special = {innermost} | (set() if shape is None else {shape.rows, shape.columns, *shape.inner})
-    special |= whole | {k for k in range(nest.depth) if parallel and k not in parallel}
-    twins = twin_classes(nest, granules, apart=special)
+    apart = _loops_of_their_own(nest, shape, innermost, parallel) | whole
     return TileProblem(
         nest=nest, capacity_bytes=int(cache.size_bytes * costs.usable_share),
         panel_bytes=int(first.size_bytes * costs.panel_share),
         shape=shape, granules=granules, innermost=innermost,
         row_lines=lambda edge: row_cycles(nest, shape, innermost, edge, target) / line_cycles,
         orders=(tuple(range(nest.depth)),) if is_skewed(nest) else _orders(
-            nest, parallel if not wavefront else (), twins),
+            nest, parallel if not wavefront else (), twin_classes(nest, granules, apart=apart)),
         threads=threads if parallel or wavefront else 1, wavefront=wavefront, line_bytes=cache.line_bytes,
         cache=None if shape is None else cache, costs=costs,
         shares=shape is not None and nest.is_box and bool(parallel),
         common_bytes=int(target.caches[-1].size_bytes * costs.usable_share),
         streams=_streams(nest, shape, target, both=False), streams_both=_streams(nest, shape, target, both=True),
         work_lines=0.0 if shape is None else
-        nest.instances * shape.cycles / target.lanes(8 * nest.element_bytes) / line_cycles / contended)
+        nest.instances * shape.cycles / target.lanes(8 * nest.element_bytes) / line_cycles / _contended(target, level))
+
+
+def _loops_of_their_own(nest: Nest, shape: RegisterShape | None, innermost: int, parallel: tuple[int, ...]) -> set[int]:
+    """Loops that stand for no other one: those of the register block, the innermost one, those without threads."""
+    block = set() if shape is None else {shape.rows, shape.columns, *shape.inner}
+    return {innermost} | block | {loop for loop in range(nest.depth) if parallel and loop not in parallel}
+
+
+def _contended(target: Target, level: int) -> float:
+    """How much longer a transfer into a cache takes where cores share the one that it comes from."""
+    outside = target.cache(level + 1)
+    return target.costs.contended_slowdown if outside is not None and outside.shared_by > 1 else 1
 
 
 def _streams(nest: Nest, shape: RegisterShape | None, target: Target, *, both: bool) -> bool:
@@ -208,7 +222,13 @@ def _reuse(reference: Reference, order: tuple[int, ...]) -> tuple[frozenset[int]
 
 
 def candidate_edges(problem: TileProblem, loop: int, order: tuple[int, ...]) -> list[tuple[int, int]]:
-    """The edges that may be chosen for a loop, each with its number of tiles."""
+    """The edges that may be chosen for a loop, each with its number of tiles; found once."""
+    if (loop, order) not in problem.known_edges:
+        problem.known_edges[loop, order] = _candidate_edges(problem, loop, order)
+    return problem.known_edges[loop, order]
+
+
+def _candidate_edges(problem: TileProblem, loop: int, order: tuple[int, ...]) -> list[tuple[int, int]]:
     extent, granule = problem.nest.extents[loop], problem.granules[loop]
     plain = problem.nest.is_box and not is_skewed(problem.nest)
     steps = [step for step in STEPS if plain or step & (step - 1) == 0]

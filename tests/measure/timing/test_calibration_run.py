@@ -9,7 +9,9 @@ import pytest
 
 from polysched.measure.processes.child_side import Reporter
 from polysched.measure.timing import calibration_run
-from polysched.measure.timing.calibration_run import BLOCK_BYTES, TRIAL_SECONDS, TRIALS, trials
+from polysched.measure.timing.calibration_run import BLOCK_BYTES, TRIALS, trials
+from polysched.measure.timing.calibration_source import ADDITIONS
+from polysched.measure.timing.peak_run import TRIAL_SECONDS
 from polysched.measure.timing.peak_source import CHAINS
 from tests.measure.told import Told
 
@@ -20,14 +22,15 @@ class Machine:
     """A clock, and the functions of the program that move it."""
 
     def __init__(self) -> None:
-        self.now = 0.0
+        self.now = self.waited = 0.0
         self.asked: list[tuple[int, ...]] = []
 
     def spend(self, seconds: float) -> None:
         self.now += seconds
 
     def library(self) -> Any:
-        made = {"calibrate_team": lambda count, threads: self.spend(count * 1e-6 * threads),
+        made = {"calibrate_clock": lambda count: self.spend(count * ADDITIONS * 4e-10),
+                "calibrate_team": lambda count, threads: self.spend(count * 1e-6 * threads),
                 "calibrate_barrier": lambda count, threads: self.spend(count * 1e-7 * threads),
                 "calibrate_rows": lambda sums, data, rows, length: self.spend(rows * (START + EACH * length)),
                 "calibrate_allocation": lambda count, size: self.spend(count * size * 1e-12),
@@ -50,7 +53,8 @@ class Kernel(SimpleNamespace):
 @pytest.fixture
 def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
     made = Machine()
-    monkeypatch.setattr(calibration_run, "time", SimpleNamespace(perf_counter=lambda: made.now))
+    monkeypatch.setattr(calibration_run, "time", SimpleNamespace(
+        perf_counter=lambda: made.now + made.waited, thread_time=lambda: made.now))
     return made
 
 
@@ -74,6 +78,15 @@ def test_trials_are_long_and_per_repetition(machine: Machine, each: float) -> No
     assert counts[-1] * each >= TRIAL_SECONDS > counts[-1] * each / 2 or counts[-1] == 1
 
 
+def test_the_clock_of_one_thread_stands_still_while_another_program_has_the_core(machine: Machine) -> None:
+    def run(count: int) -> None:
+        machine.spend(1e-4 * count)
+        machine.waited += 1e-4 * count
+
+    assert trials(run) == pytest.approx([1e-4] * TRIALS)
+    assert trials(run, threads=2) == pytest.approx([2e-4] * TRIALS)
+
+
 def test_a_row_starts_in_what_its_iterations_do_not_take(machine: Machine) -> None:
     (report,) = reported("measure_rows", machine)
     assert report["measured"] == "row"
@@ -95,9 +108,11 @@ def test_a_byte_of_every_level_in_whole_steps(machine: Machine) -> None:
     assert memory["seconds"] == pytest.approx([1e-10] * TRIALS)
 
 
-def test_a_multiply_add_is_one_of_many_and_a_block_is_one(machine: Machine) -> None:
+def test_a_multiply_add_and_a_cycle_are_one_of_many_and_a_block_is_one(machine: Machine) -> None:
     (vector,) = reported("measure_vectors", machine)
     (block,) = reported("measure_allocation", machine)
+    (clock,) = reported("measure_clock", machine)
+    assert clock["seconds"] == pytest.approx([4e-10] * TRIALS)
     assert vector["seconds"] == pytest.approx([1e-9] * TRIALS)
     assert block["seconds"] == pytest.approx([BLOCK_BYTES * 1e-12] * TRIALS)
 

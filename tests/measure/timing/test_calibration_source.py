@@ -32,7 +32,7 @@ def test_rows_are_what_numpy_computes(length: int, rows: int, program: ctypes.CD
 
 
 def test_every_function_is_there_and_one_vector_is_128_bits_at_least(program: ctypes.CDLL) -> None:
-    for name in ("team", "barrier", "rows", "allocation"):
+    for name in ("clock", "team", "barrier", "rows", "allocation"):
         assert hasattr(program, f"calibrate_{name}")
     assert program.stream_step() == 16
     program.peak_float32(ctypes.c_long(3))

@@ -126,3 +126,23 @@ def refusal_of(text: str, program: Dependences) -> str:
     except PolyschedError as error:   # anything else is an error of ours
         return str(error)
     return ""
+
+
+LONG = "9" * 5000
+
+
+@pytest.mark.parametrize(("text", "message"), [
+    (f"[n] -> {{ S0[t, i] -> [{LONG}t, i] }}", "a number of the schedule has more than 40 digits"),
+    (f"T(S1): (t, {LONG}i)", "a number of the schedule has more than 40 digits"),
+    (f"S0.split(i, io, ii, {LONG})", "a number of the schedule has more than 40 digits"),
+    (f"<OpenScop>\nC\nCONTEXT\n{LONG}\n", "a number of the schedule has more than 40 digits"),
+    (f"c\n{LONG}\n", "a number of the schedule has more than 40 digits"),
+    ("[" * 100_000, "no stored schedule\n  witness: values are nested too deeply"),
+    ("{ S0[t, i] -> [" + "0, " * 300 + "t, i, 0]; S1[t, i] -> [t, i] }", "S0 has dates of more than 200 dimensions"),
+    ("{ S0[t, i] -> [" + "0, " * 6000 + "t, i, 0]; S1[t, i] -> [t, i] }", "reading the schedule map takes more than"),
+    ('{ domain: "[t_end, n] -> { S0[t, i] : 0 <= t < t_end and 0 < i < n - 1; S1[t, i] : 0 <= t < t_end and '
+     '0 < i < n - 1 }", child: { extension: "[n] -> { [] -> S9[i] : 0 <= i < n }" } }',
+     r"cannot be read\n  witness: an extension adds instances that the program has not: .*S9\[i\]")])
+def test_texts_of_no_program_are_refused_in_words(text: str, message: str) -> None:
+    with pytest.raises(PolyschedError, match=message):
+        Schedule.from_text(text, analyse(from_c_text(JACOBI)))

@@ -183,6 +183,14 @@ HEAD = "func.func @f(%n: index, %A: memref<8xf64>, %x: f64) {\n"
     (HEAD + "%r = affine.if affine_set<(d) : (d >= 0)>(%n) -> f64 {\naffine.yield %x : f64\n}\n}",
      "MLIR:2: a region gives no value"),
     (HEAD + '"affine.for"() {operandSegmentSizes = ["a", 0, 0]} : () -> ()\n}', "other bounds than operands"),
+    ("func.func @f(%A: memref<8xf32>) {\n affine.for %i = 0 to 8 {\n %v = affine.load %A[%i] : memref<8xf64>\n"
+     " affine.store %v, %A[%i] : memref<8xf32>\n }\n return\n}", "MLIR:3: %A has elements of type float32, not f64"),
+    ("func.func @f(%A: memref<8xf32>, %B: memref<8xf64>) {\n affine.for %i = 0 to 8 {\n"
+     " %v = affine.load %A[%i] : memref<8xf32>\n %w = arith.addf %v, %v : f64\n"
+     " affine.store %w, %B[%i] : memref<8xf64>\n }\n return\n}", "MLIR:4: %v is of type float32, not f64"),
+    ("func.func @f(%A: memref<8xi32>) {\n affine.for %i = 0 to 8 {\n %v = affine.load %A[%i] : memref<8xi32>\n"
+     " %w = arith.addf %v, %v : i32\n affine.store %w, %A[%i] : memref<8xi32>\n }\n return\n}",
+     "arith.addf of int32, int32"),
 ])
 def test_refusals(text: str, message: str) -> None:
     with pytest.raises((UnsupportedScopError, UsageError, SourceSyntaxError), match=message):
@@ -214,3 +222,11 @@ def test_c_is_no_mlir() -> None:
     with pytest.raises(SourceSyntaxError, match="MLIR:1: no such operation"):
         from_mlir("void f() {}")
     assert from_c_text("void f(double *a) {\n#pragma scop\na[0] = 1;\n#pragma endscop\n}").name == "f"
+
+
+@needs_mlir
+@pytest.mark.parametrize("flags", [(), ("--mlir-print-op-generic",)])
+def test_places_in_other_files_are_passed(flags: tuple[str, ...]) -> None:
+    text = through_mlir(PROGRAMS["row_sums"].text, "--mlir-print-debuginfo", *flags)
+    assert "#loc" in text
+    assert from_mlir(text).statements[0].domain.is_equal(from_mlir(PROGRAMS["row_sums"].text).statements[0].domain)

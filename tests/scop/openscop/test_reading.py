@@ -47,6 +47,10 @@ def test_a_union_has_parts() -> None:
     ("READ\n2 7 2 2 0 1", "READ\n2 7 3 1 0 1", "the READ of the statement .* other dimensions"),
     ("READ\n2 7 2 2 0 1", "READ\n2 7 0 2 2 1", "the READ of the statement .* other dimensions"),
     ("WRITE\n", "DOMAIN\n", "has two DOMAIN"),
+    ("DOMAIN\n4 5 2", "DOMAIN\n0 1000000003 1000000000", "at most 1000"),
+    ("DOMAIN\n", f"DOMAIN\n{'9' * 5000}\n", r"more than 40 digits\n  witness: 9{80}\.\.\."),
+    ("N\n</strings>", "1;]\n</strings>", "different names were expected"),
+    ("N\n</strings>", "N N\n</strings>", "different names were expected"),
 ])
 def test_refusals(old: str, new: str, message: str) -> None:
     assert old in PRODUCT
