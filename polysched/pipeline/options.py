@@ -196,11 +196,7 @@ class PipelineOptions:
             return
         if self.device not in DEVICES:
             raise UsageError(f"no device {self.device!r}", hint=f"one of {', '.join(DEVICES)}")
-        if self.gpu.tensor_cores and self.device != CUDA.name:
-            raise UsageError(f"{self.device} has no instructions for tensor cores", hint=f"name {CUDA.name} instead")
-        others = [own for own in find_gpus(self.gpu.devices) if not own.architecture]
-        if self.device == CUDA.name and others:
-            raise UsageError(f"{others[0].name} ({others[0].title}) runs no CUDA", hint="name a GPU that does")
+        self._check_work_items()
         instruction = self.tensorize is not None and self.tensorize.is_asked
         accelerator = self._check_accelerator()
         tiled = self.tile not in ("auto", "off") and not accelerator
@@ -215,6 +211,13 @@ class PipelineOptions:
         if refused:
             raise UsageError(f"{refused[0]} is for this machine's cores, not for {self.device}",
                              hint="leave it out, or leave the device out")
+
+    def _check_work_items(self) -> None:
+        if self.gpu.tensor_cores and self.device != CUDA.name:
+            raise UsageError(f"{self.device} has no instructions for tensor cores", hint=f"name {CUDA.name} instead")
+        others = [own for own in find_gpus(self.gpu.devices) if not own.architecture]
+        if self.device == CUDA.name and others:
+            raise UsageError(f"{others[0].name} ({others[0].title}) runs no CUDA", hint="name a GPU that does")
 
     def _check_accelerator(self) -> bool:
         """Whether the device is an accelerator whose buffers a program fills."""
