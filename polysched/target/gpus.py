@@ -7,9 +7,11 @@ from dataclasses import dataclass, replace
 
 from polysched.errors import UsageError
 
+from polysched.target.one_line import OneLine
+
 
 @dataclass(frozen=True, kw_only=True)
-class Gpu:
+class Gpu(OneLine):
     """A GPU.
 
     Parameters

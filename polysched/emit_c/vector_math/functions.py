@@ -56,7 +56,8 @@ def has_vector_function(function: str) -> bool:
 
 
 def _meaning(function: str) -> tuple[str, DType] | None:
-    """The name in the tables and the element type of a C function."""
+    """The name in the tables and the element type of a C function, or of the builtin that it is (`__builtin_sqrt`)."""
+    function = function.removeprefix("__builtin_")
     for name, dtype in ((function.removesuffix("f"), FLOAT32), (function, FLOAT64)):
         known = name in LANEWISE or name in _PUBLIC_PRIMITIVES or (name in _PROGRAMS[dtype] and name not in _PRIVATE)
         if known and (dtype == FLOAT64 or function == f"{name}f"):
