@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from polysched.errors import UsageError
-
 from polysched.target.one_line import OneLine
 
 
