@@ -128,7 +128,8 @@ def _with_fallbacks(schedule: Schedule, options: TilingOptions) -> TiledSchedule
         found = with_budget(ANY_NUMBER, partial(_tiled, schedule, replace(
             options, parallel_degrees=1).without_split_tiles()), seconds=TILING_SECONDS)
         if found is not None:
-            return replace(found, fallbacks=(*fallbacks[:-1], PIECES_TOOK_LONG.format(TILING_SECONDS), *found.fallbacks))
+            fallbacks[-1] = PIECES_TOOK_LONG.format(TILING_SECONDS)
+            return replace(found, fallbacks=(*fallbacks, *found.fallbacks))
     untiled = with_budget(ANY_NUMBER, partial(_tiled, schedule, replace(
         options, parallel_degrees=1, sizes="off", outer_sizes=(), order=(), point_order=(), outer_orders=(),
         register=False, bands=_threads_of(options.bands))), seconds=TILING_SECONDS)
