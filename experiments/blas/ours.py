@@ -8,7 +8,7 @@ import math
 import re
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,6 @@ from polysched.experiment.listings import pack
 from polysched.measure.measurement import Build, Listing
 from polysched.measure.paired import text_sha256
 from polysched.measure.processes.building import compile_shared
-from polysched.pipeline import optimize, transform_file
 from polysched.pipeline.options import PipelineOptions
 from polysched.scop.expression import (
     Tensor,
@@ -36,7 +35,9 @@ from polysched.scop.expression import (
 )
 from polysched.scop.expression.operators import layer_norm, softmax
 from polysched.scop.scop import Scop, Storage
-from polysched.target import find_compiler
+from polysched.search import Budget, optimize, transform_file, tune
+from polysched.target import find_compiler, host
+from polysched.tiling import TilingOptions
 
 NESTS = Path(__file__).parent / "nests"
 C_TYPES = {"float32": "float", "float64": "double"}
@@ -92,6 +93,8 @@ class Source:
     text, function : the C, and the function in it.
     names : of the function's arrays in order.
     steps : how the schedule came about.
+    flags : of the compiler, which a search chose.
+    looked_up : what was found in a database.
     """
 
     text: str
@@ -99,6 +102,8 @@ class Source:
     names: tuple[str, ...]
     steps: tuple[str, ...]
     listing: Listing
+    flags: tuple[str, ...] = ()
+    looked_up: str = ""
 
 
 def source_of(workload: Workload, given: Mapping[str, Any]) -> Source:
@@ -111,15 +116,48 @@ def source_of(workload: Workload, given: Mapping[str, Any]) -> Source:
     if workload.kind in EXPRESSIONS:
         options = PipelineOptions(**given)
         made = optimize(EXPRESSIONS[workload.kind](workload), options)
-        text = emit_function(made.tiled, name="kernel", options=options.emit_options()).text
+        text = emit_function(made.tiled, name="kernel", options=made.options.emit_options()).text
         return Source(text=text, function="kernel", steps=made.steps(), listing=made.listing(),
+                      flags=made.options.flags, looked_up=made.looked_up,
                       names=tuple(a.name for a in made.scop.arrays if a.storage is not Storage.LOCAL))
-    defines = (f"TYPE={C_TYPES[workload.dtype]}", *(f"{n}={v}" for n, v in workload.sizes.items()))
+    defines = defines_of(workload)
     file = transform_file(NESTS / f"{workload.kind}.c", PipelineOptions(defines=defines, **given))
     (region,) = file.regions
     definitions = "".join(f"#define {d.replace('=', ' ', 1)}\n" for d in defines)
     return Source(text=definitions + file.text, function=workload.kind, names=tuple(workload.shapes),
-                  steps=region.steps(), listing=region.listing())
+                  steps=region.steps(), listing=region.listing(), flags=region.options.flags,
+                  looked_up=region.looked_up)
+
+
+def search(parameters: Mapping[str, Any], budget: Budget, report: Callable[[str], None]) -> None:
+    """Search the recipe of a workload, and keep it in the database of the parameters."""
+    workload = workloads.make(parameters["workload"])
+    given = searched_options(parameters)
+    program: Scop | Path = EXPRESSIONS[workload.kind](workload) if workload.kind in EXPRESSIONS else (
+        NESTS / f"{workload.kind}.c")
+    if isinstance(program, Path):
+        given["defines"] = defines_of(workload)
+    tune(program, options=PipelineOptions(**given), threads=parameters["threads"], budget=budget,
+         database=parameters["database"], on_trial=lambda trial, count: report(f"searching, {count} candidates"))
+
+
+def searched_options(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Options of the pipeline for the threads of a contest, which are part of what a record is about."""
+    return {**parameters["polysched"],
+            "tiling": TilingOptions(target=replace(host(), cores=parameters["threads"]))}
+
+
+def searched_entry(parameters: Mapping[str, Any]) -> Entry:
+    """The code of what a search found, out of its database."""
+    workload = workloads.make(parameters["workload"])
+    made = source_of(workload, {**searched_options(parameters), "database": parameters["database"]})
+    found = loaded(workload, made.text, made.function, made.names, (*parameters["flags"], *made.flags), "")
+    return replace(found, note=f"polysched, {made.looked_up}")
+
+
+def defines_of(workload: Workload) -> tuple[str, ...]:
+    """The type and the sizes of a nest."""
+    return (f"TYPE={C_TYPES[workload.dtype]}", *(f"{n}={v}" for n, v in workload.sizes.items()))
 
 
 def entry(parameters: Mapping[str, Any]) -> Entry:

@@ -18,21 +18,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import assembly
+import ours
 import peers
 import workloads
-from searched import searched
+from searched import searched, seconds_of
 
 from polysched.experiment import Case, Contender, Experiment, Program, Record, Report, Rules, Settings, run_contest
 from polysched.experiment.contest import MissingToolError
-from polysched.experiment.contest_results import best_peer_bars, contest_table, summary_line
+from polysched.experiment.contest_results import best_peer_bars, contest_table, standings_of, summary_line
 from polysched.experiment.contestant import program
 from polysched.experiment.listings import peak_values
+from polysched.experiment.standings import geometric_mean
 from polysched.experiment.tables import markdown_table
+from polysched.search import Budget
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 HERE = Path(__file__).parent
+MINUTE = 60.0
+SEARCHED = "polysched searched"
 TOLERANCES = {"float32": 1e-4, "float64": 1e-9}
 
 
@@ -44,6 +49,9 @@ def add_arguments(group: argparse._ArgumentGroup) -> None:
                        help="count the instructions of our loop with the most multiply-adds, and time nothing")
     group.add_argument("--trials", metavar="N", type=int, default=64,
                        help="candidates that TVM measures for every workload before the contest (default: 64)")
+    group.add_argument("--search", action="store_true",
+                       help="a contestant more: polysched after a search as long as TVM's, or of --trials candidates "
+                            "where TVM has none")
     group.add_argument("--tuned", metavar="DIR", type=lambda text: str(Path(text).resolve()),
                        help="keep what TVM's search found in DIR, and use what is there from an earlier search for the "
                             "same with as many trials")
@@ -75,6 +83,15 @@ def tvm_program(folder: Path, name: str, parameters: Mapping[str, Any], needs: S
     environment = {"TVM_NUM_THREADS": str(parameters["threads"]), "TVM_FFI_DISABLE_TORCH_C_DLPACK": "1"}
     searched(asked, Path(parameters["records"]), [sys.executable, str(HERE / "tvm_peers.py")], environment, report)
     return replace(made, environment=environment)
+
+
+def own_program(folder: Path, name: str, parameters: Mapping[str, Any], report: Report) -> Program:
+    """Our variant after a search of the same wall-clock as TVM's, whose contestant was made before."""
+    taken = seconds_of(Path(parameters["records"]))
+    budget = Budget(trials=parameters["trials"]) if taken is None else Budget(minutes=taken / MINUTE)
+    given = {**parameters, "database": str(folder / "polysched.db")}
+    ours.search(given, budget, report)
+    return python_program("ours.py", "searched_entry", folder, name, given, ())
 
 
 def always(kind: str, dtype: str) -> bool:
@@ -126,6 +143,9 @@ def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
                 made.append(Contender(name=peer, threads=parameters["threads"], make=partial(
                     tvm_program, folder, peer, parameters, needs, report) if peer == "tvm" else partial(
                     python_program, file, factory, folder, peer, parameters | extra, needs)))
+        if settings.options["search"]:
+            made.append(Contender(name=SEARCHED, threads=parameters["threads"], make=partial(
+                own_program, folder, "polysched_searched", parameters, report)))
         rules = Rules(reference="numpy", budget_seconds=settings.budget_seconds, tolerance=TOLERANCES[row["dtype"]],
                       pin=settings.pin, cold_cache=settings.cold_cache)
         standings = run_contest(made, rules, folder, report)
@@ -140,7 +160,18 @@ def table(records: Sequence[Record]) -> str:
     timed = [r for r in records if "contest" in r.values]
     read = [r for r in records if "inner_loop" in r.values]
     return "\n\n".join([*([contest_table(timed, rate=True), summary_line(timed)] if timed else []),
+                        *([line] if (line := over_tvm(timed)) else []),
                         *([loop_table(read)] if read else [])])
+
+
+def over_tvm(records: Sequence[Record]) -> str:
+    """What a search found over what TVM's found in as long; empty where none did."""
+    found = {r.case: ratio for r in records if (ratio := standings_of(r).speed_up(SEARCHED, over="tvm"))}
+    if not found:
+        return ""
+    every = ", ".join(f"{case} {ratio[0]:.2f}" for case, ratio in found.items())
+    mean = geometric_mean([ratio[0] for ratio in found.values()])
+    return f"polysched searched over TVM tuned for as long: geometric mean {mean:.2f} of {len(found)} cases ({every})"
 
 
 def loop_table(records: Sequence[Record]) -> str:

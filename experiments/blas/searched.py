@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from polysched.errors import PolyschedError
 NOTE = "searched.json"
 RECORDS = "database_tuning_record.json"
 """TVM's name: one line per candidate that was measured."""
+SECONDS = "search_seconds"
 START_SECONDS, TRIAL_SECONDS = 120.0, 40.0
 """A search that takes longer has hung; TVM's own limits per candidate are lower."""
 POLL_SECONDS = 2.0
@@ -37,16 +39,25 @@ def searched(request: Mapping[str, Any], folder: Path, command: Sequence[str], e
     """
     note = folder / NOTE
     found = json.loads(note.read_text()) if note.exists() else {}
+    found.pop(SECONDS, None)
     if found | {"trials": 0} == dict(request) | {"trials": 0} and found["trials"] >= request["trials"]:
         return folder
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     asked = folder / "request.json"
     asked.write_text(json.dumps({**request, "records": str(folder)}))
+    started = time.monotonic()
     run([*command, str(asked)], environment, START_SECONDS + TRIAL_SECONDS * request["trials"],
         lambda: report(f"searching, {measured(folder)} of {request['trials']}"))
-    note.write_text(json.dumps(dict(request)))
+    note.write_text(json.dumps({**request, SECONDS: time.monotonic() - started}))
     return folder
+
+
+def seconds_of(folder: Path) -> float | None:
+    """Wall seconds that the search in a folder took; None where there was none."""
+    note = folder / NOTE
+    found: float | None = json.loads(note.read_text()).get(SECONDS) if note.exists() else None
+    return found
 
 
 def measured(folder: Path) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 from workloads import Workload
 
 from polysched.errors import WrongResultError
-from polysched.pipeline.measured_plans import MeasuredPlan, measured_plans
+from polysched.search.clients.measured_plans import MeasuredPlan, measured_plans
 from polysched.target import host
 from polysched.tensorize import Match, find_intrinsic, match
 from polysched.tensorize.choice import best_few, choose

@@ -250,7 +250,8 @@ def _teller(shown: Progress, arguments: argparse.Namespace) -> Callable[[Trial, 
     best = [1.0]
 
     def tell(trial: Trial, count: int) -> None:
-        best[0] = max(best[0], trial.ratio or 0.0)
+        if trial.clean:   # a code beside which others took the cores seems to be any number of times as fast
+            best[0] = max(best[0], trial.ratio or 0.0)
         of_all = f" of {arguments.trials}" if arguments.trials else ""
         shown.step(f"trial {count}{of_all}: best so far {best[0]:.3f} times as fast as the model's pick")
     return tell

@@ -18,16 +18,12 @@ class KernelLimits:
     kept_shapes: int = constant(
         64, unit="shapes", source="of arguments that a function remembers with their sizes, as fitting; the oldest go")
     # choosing.py
-    turns: int = constant(5, unit="calls", source="of every code, in turn; the least time counts")
     patience: int = constant(
         20, unit="1", source="how many times as long as the transformed code the Python function may take while it "
         "is watched, which slows it")
     shortest_watch_seconds: float = constant(
         0.001, unit="s", source="of the transformed code that the patience counts from: less is the cost of "
         "watching")
-    clearly_faster: float = constant(
-        0.95, unit="1", source="share of the transformed code's time below which another code is taken; less apart "
-        "is noise")
     # decorated.py
     kept_variants: int = constant(
         8, unit="variants", source="by fixed values and by sizes that a kernel keeps; the oldest goes")

@@ -184,7 +184,7 @@ class Field:
         culprit = entered if entered in left else next(iter(left))
         if not first and ended.end is not End.HUNG:
             return {culprit: left[culprit], **{name: binary for name, binary in left.items() if name != culprit}}
-        keep(Ran(name=culprit, verdict=_verdict(ended.end), reason=f"the process {ended.describe()}"))
+        keep(Ran(name=culprit, verdict=verdict_of(ended.end), reason=f"the process {ended.describe()}"))
         return {name: binary for name, binary in left.items() if name != culprit}
 
 
@@ -283,7 +283,8 @@ def _difference(verification: Verification) -> str:
             f"({worst.mismatches} of {worst.elements} differ)")
 
 
-def _verdict(end: End) -> Verdict:
+def verdict_of(end: End) -> Verdict:
+    """What came of a version whose process ended so."""
     return {End.CRASHED: Verdict.CRASHED, End.HUNG: Verdict.HUNG, End.MEMORY: Verdict.MEMORY}.get(end, Verdict.FAILED)
 
 

@@ -20,8 +20,8 @@ from polysched.emit_c.alternatives.instructions import (
 )
 from polysched.emit_c.scalar_code.original_code import inside
 from polysched.errors import PolyschedError, UsageError
-from polysched.pipeline.measured_plans import with_fastest_plan
 from polysched.pipeline.options import PipelineOptions
+from polysched.pipeline.plan_choice import with_chosen_plan
 from polysched.pipeline.stages import analysed
 from polysched.pipeline.timing import timed
 from polysched.pipeline.verified_replacements import BegunVerdict, verdict_begun, verdict_on_calls
@@ -218,7 +218,7 @@ def _begun(scop: Scop, options: PipelineOptions, outside: tuple[KeptLoop, ...], 
     wanted = options.tensorize
     assert wanted is not None
     decision = decide(scop, wanted, options.target(), outside=outside, without=wrong, dependences=dependences)
-    decision = with_fastest_plan(decision, target=options.target(), parallel=options.parallel, cc=options.cc)
+    decision = with_chosen_plan(decision, options)
     if decision.program is None or options.verify_instructions == "never":
         return Begun(scop, decision, None)
     return Begun(scop, decision, verdict_begun(

@@ -17,7 +17,7 @@ from polysched.scheduling.strategy import Strategy
 from polysched.target.one_line import shortened, whole
 from polysched.tensorize.instruction_choice import InstructionChoice
 from polysched.tensorize.options import DEFAULT, NONE, TensorizeOptions
-from polysched.tiling.options import BandOptions
+from polysched.tiling.options import BandOptions, TilingOptions
 
 FORMAT = "polysched recipe 1"
 NO_NAMES = frozenset({"step", "name", "tiling"})
@@ -158,17 +158,29 @@ def _check(recipe: Recipe) -> None:
 
     Choices for bands count one by one: they only have to agree with what holds for all.
     """
-    rest = tuple(_key(getattr(recipe, name)) for name in _OF_ALL)
-    keys = [(rest, whole(own)) for own in recipe.bands.values()] or [(rest, "")]
-    if not all(key in _GOOD for key in keys):
-        apply_recipe(_plain_options(), recipe)
-        if len(_GOOD) > LIMITS.kept_checks:
-            _GOOD.clear()
-        _GOOD.update(keys)
+    rest = tuple((name, _key(value)) for name, default in _OF_ALL if (value := getattr(recipe, name)) is not default)
+    tiling = _GOOD.get(rest)
+    if tiling is None:
+        tiling = replace(apply_recipe(_plain_options(), recipe).tiling, bands={})
+        _forgotten(_GOOD)[rest] = tiling
+    for number, own in recipe.bands.items():
+        key = rest, whole(own)
+        if key not in _GOOD_BANDS:
+            replace(tiling, bands={number: own})   # refuses what contradicts the rest
+            _forgotten(_GOOD_BANDS)[key] = tiling
 
 
-_GOOD: set[tuple[tuple[Hashable, ...], str]] = set()
-_OF_ALL = tuple(own.name for own in fields(Recipe) if own.name != "bands")
+def _forgotten(known: dict[Any, TilingOptions]) -> dict[Any, TilingOptions]:
+    """What is known to be good, emptied where that is much."""
+    if len(known) > LIMITS.kept_checks:
+        known.clear()
+    return known
+
+
+_GOOD: dict[Hashable, TilingOptions] = {}
+_GOOD_BANDS: dict[Hashable, TilingOptions] = {}
+_OF_ALL = tuple((own.name, None if own.default is MISSING else own.default) for own in fields(Recipe)
+                if own.name != "bands")
 
 
 def _key(value: object) -> Hashable:

@@ -151,7 +151,8 @@ class Started:
 
 
 def started_region(scop: Scop, options: PipelineOptions) -> Started | None:
-    """A region up to its first instruction; None where its code depends on more: a source file, a database, `safe`.
+    """A region up to its first instruction; None where its code depends on more: a source file, a database, `safe`,
+    measured plans.
 
     Choices by hand are refused by the stages of ordinary code, so these come first.
     """
@@ -159,7 +160,8 @@ def started_region(scop: Scop, options: PipelineOptions) -> Started | None:
         return None
     if not options.is_by_model:
         return None
-    if options.instructions_for(scop) is None:
+    wanted = options.instructions_for(scop)
+    if wanted is None or wanted.measure:
         return None
     return _started(scop, options, {})
 

@@ -6,12 +6,13 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import prod
+from math import inf, prod
 from typing import TYPE_CHECKING
 
 from polysched.pipeline.recipe import Recipe
+from polysched.scop.scop import Scop
 from polysched.target.target import Target
-from polysched.tiling.footprints.lower_bound import lower_bound
+from polysched.tiling.footprints.lower_bound import lower_bound, needed_operations
 from polysched.tiling.footprints.nest import Nest
 from polysched.tiling.footprints.strides import Stride
 from polysched.tiling.footprints.traffic import Level
@@ -19,7 +20,7 @@ from polysched.tiling.options import BandOptions, in_order
 from polysched.tiling.planning.band_plan import BandPlan, Untiled, plan_structure
 from polysched.tiling.planning.block_orders import with_blocks
 from polysched.tiling.planning.choices import BandChoices
-from polysched.tiling.planning.cost_models import Projected
+from polysched.tiling.planning.cost_models import Projected, SpeedOfLight
 from polysched.tiling.planning.register_shape import RegisterShape, panel_operands
 from polysched.tiling.planning.tile_problem import TileProblem, candidate_edges, innermost_choice, is_skewed
 from polysched.tiling.planning.tile_search import exceeded
@@ -90,6 +91,17 @@ class BandFacts:
             self._offered[key] = problem, tuple(tuple(e for e, _ in candidate_edges(problem, k, order))
                                                 for k in range(self.depth))
         return self._offered[key][1]
+
+    def exceeded(self, problem: TileProblem, order: tuple[int, ...], edges: tuple[int, ...]) -> tuple[str, ...]:
+        """The limits of a search that edges exceed; kept."""
+        key = (id(problem), order, edges)
+        if key not in self._exceeded:
+            self._exceeded[key] = problem, exceeded(problem, order, edges)
+        return self._exceeded[key][1]
+
+    @cached_property
+    def _exceeded(self) -> dict[tuple[int, tuple[int, ...], tuple[int, ...]], tuple[TileProblem, tuple[str, ...]]]:
+        return {}
 
     @cached_property
     def _offered(self) -> dict[tuple[int, tuple[int, ...]], tuple[TileProblem, tuple[tuple[int, ...], ...]]]:
@@ -238,10 +250,10 @@ def fitting_edges(choose: Chooser, band: BandFacts, problem: TileProblem, order:
     """One edge per loop so that all limits hold; those of the least tile where even that exceeds one."""
     offered = band.offered(problem, order)
     edges = [min(each) for each in offered]
-    allowed = set(exceeded(problem, order, tuple(edges)))
+    allowed = set(band.exceeded(problem, order, tuple(edges)))
     for loop in range(band.depth):
         def too_large(edge: int, loop: int = loop) -> bool:
-            return not set(exceeded(problem, order, (*edges[:loop], edge, *edges[loop + 1:]))) <= allowed
+            return not allowed.issuperset(band.exceeded(problem, order, (*edges[:loop], edge, *edges[loop + 1:])))
 
         growing = sorted(offered[loop])
         fitting = growing[:bisect_left(growing, True, key=too_large)]   # a larger edge exceeds no fewer limits
@@ -279,3 +291,14 @@ def is_over_time(band: BandFacts) -> bool:
 def has_threads(band: BandFacts) -> bool:
     """Whether several threads of the machine may share the iterations of a band."""
     return band.choices.threads and band.target.cores > 1
+
+
+def least_seconds(scop: Scop, plan: BandPlan, target: Target) -> float:
+    """Arithmetic at the peak of one core's pipes; data that the caches do not hold from call to call come, too."""
+    needed = sum(needed_operations(scop, name) for name in plan.nest.deepest)
+    plan = replace(plan, nest=replace(plan.nest, operations=needed))
+    last = target.caches[-1]
+    ideal = replace(target, costs=replace(target.costs, vector_slowdown=1.0))
+    if lower_bound(plan.nest, last.size_bytes).compulsory_bytes <= last.size_bytes:
+        ideal = replace(ideal, bandwidth_bytes_per_second={**target.bandwidth_bytes_per_second, 0: inf})
+    return SpeedOfLight(target=ideal).seconds(plan)

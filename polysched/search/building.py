@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from polysched.emit_c import splice
@@ -18,7 +18,7 @@ from polysched.measure.paired import MeasureOptions
 from polysched.measure.processes.building import Binary
 from polysched.measure.processes.workspace import workspace
 from polysched.pipeline.files import optimize
-from polysched.pipeline.kept_stages import KeptStages, keeping
+from polysched.pipeline.kept_stages import KeptStages, keeping, kept
 from polysched.pipeline.optimized import Optimized
 from polysched.pipeline.options import PipelineOptions
 from polysched.pipeline.recipe import Recipe, apply_recipe
@@ -27,6 +27,7 @@ from polysched.search.as_functions import BODY, file_of, function_of, in_a_file
 from polysched.search.identity import code_identity
 from polysched.search.limits import LIMITS
 from polysched.search.space import Proposal
+from polysched.target.one_line import whole
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,13 +49,15 @@ class Candidate:
 
 
 def emitted(scop: Scop, options: PipelineOptions, recipe: Recipe) -> Optimized:
-    """The region by a recipe.
+    """The region by a recipe; one emission serves recipes that differ in flags of the compiler alone.
 
     Raises
     ------
     PolyschedError : a stage refuses it.
     """
-    return optimize(scop, apply_recipe(options, recipe))
+    plain = replace(recipe, flags=())
+    made = kept(lambda: optimize(scop, apply_recipe(options, plain)), scop, "emitted", plain.text, whole(options))
+    return replace(made, options=apply_recipe(options, recipe))
 
 
 def code_of(made: Optimized) -> str:

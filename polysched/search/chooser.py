@@ -83,19 +83,43 @@ class RejectedError(PolyschedError):
     """The choices so far make no legal recipe."""
 
 
+@dataclass(eq=False)
+class Prefix:
+    """Traces that begin in the same way, by what follows.
+
+    Parameters
+    ----------
+    dead : nothing begins so again.
+    """
+
+    following: dict[Decision, Prefix] = field(default_factory=dict)
+    dead: bool = False
+
+    def behind(self, trace: Trace) -> Prefix:
+        """Those that go on with some choices; made where there are none."""
+        found = self
+        for decision in trace:
+            found = found.following.setdefault(decision, Prefix())
+        return found
+
+    def allows(self, decision: Decision) -> bool:
+        """Whether a choice may follow."""
+        return decision not in self.following or not self.following[decision].dead
+
+
 @dataclass
 class Rejections:
     """What was rejected: counts by reason with the first witness, and the prefixes that nothing begins with again."""
 
     counts: dict[str, int] = field(default_factory=dict)
     first: dict[str, Rejected] = field(default_factory=dict)
-    dead: set[Trace] = field(default_factory=set)
+    every: Prefix = field(default_factory=Prefix)
 
     def add(self, rejected: Rejected) -> None:
         """Count one."""
         self.counts[rejected.reason] = self.counts.get(rejected.reason, 0) + 1
         self.first.setdefault(rejected.reason, rejected)
-        self.dead.add(rejected.trace)
+        self.every.behind(rejected.trace).dead = True
 
     @property
     def total(self) -> int:
@@ -221,9 +245,10 @@ class Chooser:
         self._answers, self._bands_of, self._tree_of = answers, bands_of, tree_of
         self._instructions_of = instructions_of
         self.narrower_vectors, self.reassociate = narrower_vectors, reassociate
-        self._dead = rejections.dead if rejections is not None and not isinstance(
-            answers, Enumerating | Replaying) else set()
+        self._here = rejections.every if rejections is not None and not isinstance(
+            answers, Enumerating | Replaying) else None
         self._made: list[Decision] = []
+        self._names: set[str] = set()
 
     @property
     def trace(self) -> Trace:
@@ -244,16 +269,20 @@ class Chooser:
         UsageError : the name was asked before, or there is nothing to choose from.
         """
         offered = tuple(options)
-        if not offered or any(d.name == name for d in self._made):
+        if not offered or name in self._names:
             raise UsageError(f"the choice {name!r} has no options" if not offered else
                              f"the choice {name!r} is made twice", hint="give every choice a name of its own")
-        here = self.trace
-        open_ = [k for k, option in enumerate(offered) if (*here, Decision(name, option)) not in self._dead
-                 ] if self._dead else range(len(offered))
+        here = self._here
+        open_: Sequence[int] = range(len(offered))
+        if here is not None and here.following:
+            open_ = [k for k, option in enumerate(offered) if here.allows(Decision(name, option))]
         if not open_:
-            self.reject("everything that could follow was rejected", witness=", ".join(map(str, here)))
-        chosen = offered[self._answers.pick(name, offered, open_)]
-        self._made.append(Decision(name, chosen))
+            self.reject("everything that could follow was rejected", witness=", ".join(map(str, self.trace)))
+        made = Decision(name, offered[self._answers.pick(name, offered, open_)])
+        self._made.append(made)
+        self._names.add(name)
+        self._here = None if here is None else here.following.get(made)
+        chosen: T = made.value
         return chosen
 
     def subset(self, name: str, items: Sequence[T]) -> tuple[T, ...]:

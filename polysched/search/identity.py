@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, is_dataclass
+from dataclasses import asdict, dataclass, is_dataclass, replace
 from functools import cached_property
 from itertools import chain
 from typing import Any
@@ -17,6 +17,8 @@ from polysched.scop.body import IteratorRef, Load, ParameterRef
 from polysched.scop.scop import AccessKind, Array, Scop, Statement
 from polysched.target import Compiler
 
+CLIENT = " client"
+"""The first key of what stands for the numerics of a client's records."""
 _TOKEN = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|/\*.*?\*/|//[^\n]*|[A-Za-z_]\w*|"
                     r"\d[\w.]*(?:(?<=[eEpP])[+-]\w+)?|\s+|.", re.DOTALL)
 _NAME = re.compile(r"[A-Za-z_]")
@@ -190,6 +192,18 @@ class Place:
     def text(self) -> str:
         """As one line of JSON."""
         return json.dumps(asdict(self), sort_keys=True, separators=(",", ":"))
+
+    def of_client(self, client: str, **what: object) -> Place:
+        """The place of records that are not about a region's whole code, but about what a client of the search races.
+
+        No lookup of a region finds them.
+        """
+        return replace(self, numerics=json.dumps({CLIENT: client, "numerics": self.numerics, **what}, sort_keys=True))
+
+    @property
+    def is_of_client(self) -> bool:
+        """Whether records of this place are a client's."""
+        return self.numerics.startswith(f'{{"{CLIENT}":')
 
 
 def place_of(options: PipelineOptions, compiler: Compiler, *, threads: int, flags: tuple[str, ...]) -> Place:

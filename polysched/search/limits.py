@@ -35,7 +35,11 @@ class SearchLimits:
     finalists: int = constant(3, unit="recipes", source="that get fresh samples; intervals widen with their number")
     confidence: float = constant(0.95, unit="1", source="of all claims of one search together")
     # tuning.py
-    pool: int = constant(256, unit="recipes", source="ranked by the model before the first of them are built")
+    first_generation: int = constant(2048, unit="recipes", source="ranked by the model before the first of them are "
+                                     "built: as long as two or three trials take")
+    generation: int = constant(256, unit="recipes", source="ranked anew for each batch, most of them near the fastest: "
+                               "a twentieth of what its trials take")
+    pool: int = constant(4096, unit="recipes", source="that are ranked and may be built; the worst of more are dropped")
     batch: int = constant(8, unit="recipes", source="built together, then raced: no build runs while one is timed")
     explored_share: float = constant(0.25, unit="1", source="of a batch, drawn from all that were ranked: the model "
                                      "ranks the wrong way round on some kernels")
@@ -46,6 +50,10 @@ class SearchLimits:
     again_pairs: int = constant(9, unit="pairs", source="fresh samples of a contender, for its place among them")
     confirm_pairs: int = constant(25, unit="pairs", source="fresh samples of a finalist: 98.3% intervals of 25")
     slow_ratio: float = constant(1.5, unit="1", source="times the best; a trial slower than that gets one pair")
+    # clients/raced_calls.py
+    least_pairs: int = constant(6, unit="pairs", source="that an interval of 95% needs: 1 - 2^-5")
+    call_seconds: float = constant(0.5, unit="s", source="for the pairs of one code of a call that waits for them; "
+                                   "long calls get the least number of pairs")
     # building.py
     hung_factor: float = constant(50.0, unit="1", source="times the reference without progress: hung")
     hung_seconds: float = constant(5.0, unit="s", source="no trial is called hung sooner")

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from math import log2
 from pathlib import Path
 
@@ -18,6 +20,7 @@ from polysched.measure.processes.building import DEFAULT_FLAGS
 from polysched.pipeline import files
 from polysched.pipeline.optimized import Optimized
 from polysched.pipeline.options import PipelineOptions
+from polysched.pipeline.plan_choice import choosing_plans
 from polysched.pipeline.recipe import Recipe, apply_recipe
 from polysched.pipeline.way import optimized_region
 from polysched.scop.scop import Scop
@@ -40,8 +43,9 @@ def optimize(path_or_scop: str | Path | Scop, options: PipelineOptions | None = 
     PolyschedError : any stage refuses.
     """
     options = options or PipelineOptions()
-    return files.optimize(path_or_scop, options, alone=alone,
-                          region=None if options.database is None else looked_up_region)
+    with _measuring(options):
+        return files.optimize(path_or_scop, options, alone=alone,
+                              region=None if options.database is None else looked_up_region)
 
 
 def transform_file(path: str | Path, options: PipelineOptions | None = None) -> files.TransformedFile:
@@ -53,7 +57,16 @@ def transform_file(path: str | Path, options: PipelineOptions | None = None) -> 
     PolyschedError : as there.
     """
     options = options or PipelineOptions()
-    return files.transform_file(path, options, region=None if options.database is None else looked_up_region)
+    with _measuring(options):
+        return files.transform_file(path, options, region=None if options.database is None else looked_up_region)
+
+
+def _measuring(options: PipelineOptions) -> AbstractContextManager[None]:
+    """While this lasts, plans that are to be measured are searched, and kept in the database of the options."""
+    if options.tensorize is None or not options.tensorize.measure:
+        return nullcontext()
+    from polysched.search.clients.measured_plans import with_fastest_plan  # a search is loaded where one is asked for
+    return choosing_plans(partial(with_fastest_plan, database=options.database))
 
 
 def source_to_source(path: str | Path, options: PipelineOptions | None = None) -> str:
@@ -224,7 +237,8 @@ def state_of(options: PipelineOptions) -> str:
     if options.database is None:
         return ""
     with Database(options.database, read_only=True) as database:
-        winners = [f"{w.key.digest} {w.recipe.text} {w.code}" for w in database.winners()]
+        winners = [f"{w.key.digest} {w.recipe.text} {w.code}" for w in database.winners()
+                   if not w.key.place.is_of_client]
         cases = [f"{r.digest} {c.least} {c.recipe.text} {c.code}" for r in database.ranges() for c in r.cases]
         return digest_of("\n".join([*winners, *cases]))
 

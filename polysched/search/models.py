@@ -29,6 +29,17 @@ class Model(Protocol):
 MakeModel = Callable[[Explorer], Model]
 
 
+class NoModel:
+    """Says nothing: where candidates are few, all are raced."""
+
+    def seconds(self, proposal: Proposal) -> float:
+        """Nothing."""
+        return inf
+
+    def learn(self, trials: Sequence[Trial]) -> None:
+        """Learn nothing."""
+
+
 class Projected:
     """The projected model alone."""
 
@@ -61,6 +72,7 @@ class Residual(Projected):
         self.factors: list[float] = []
         self.fitted: Any = None
         self.features: dict[str, tuple[float, ...]] = {}
+        self.corrections: dict[str, float] = {}
         self.spills: dict[str, float] = {}
         self.registers: dict[str, Hashable] = {}
         self.spilled: dict[Hashable, list[float]] = {}
@@ -70,7 +82,10 @@ class Residual(Projected):
         projected = super().seconds(proposal)
         if self.fitted is None or projected == inf:
             return projected
-        factor = float(self.predict(np.array([self.features_of(proposal)]))[0])
+        text = proposal.recipe.text
+        if text not in self.corrections:
+            self.corrections[text] = float(self.predict(np.array([self.features_of(proposal)]))[0])
+        factor = self.corrections[text]
         return projected * exp(max(-LIMITS.most_correction, min(LIMITS.most_correction, factor)))
 
     def features_of(self, proposal: Proposal) -> tuple[float, ...]:
@@ -108,6 +123,8 @@ class Residual(Projected):
         if len(self.rows) >= LIMITS.least_to_learn:
             middle = float(np.mean(self.factors))   # ratios are to the model's pick, whatever that takes
             self.fit(np.array(self.rows), np.array(self.factors) - middle)
+            rows = np.array([(*own, self.spills_of(text)) for text, own in self.features.items()])
+            self.corrections = dict(zip(self.features, map(float, self.predict(rows)), strict=True))   # all at once
 
     def fit(self, rows: np.ndarray, factors: np.ndarray) -> None:
         """Ridge regression on standardised features."""

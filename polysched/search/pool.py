@@ -12,11 +12,13 @@ import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self
 
 from polysched.errors import PolyschedError, RunFailedError, UsageError
 from polysched.pipeline.options import PipelineOptions
+from polysched.pipeline.recipe import Recipe
 from polysched.scop.scop import Scop
 from polysched.search.building import Candidate, Wanted
 from polysched.search.limits import LIMITS
@@ -60,25 +62,47 @@ class PoolBuilder:
                 worker.end()
 
     def build(self, wanted: Sequence[Wanted]) -> Sequence[Candidate | PolyschedError]:
-        """The candidates, in the order asked for; all processes are idle again afterwards."""
-        with ThreadPoolExecutor(max_workers=self._jobs) as threads:
-            return list(threads.map(self._one, wanted))
+        """The candidates, in the order asked for; all processes are idle again afterwards.
 
-    def _one(self, wanted: Wanted) -> Candidate | PolyschedError:
-        worker = self._idle.get() or _Worker(self._module, self._first)
+        Recipes that differ in flags of the compiler alone go to one process, one behind the other: it emits one C.
+        """
+        groups: dict[Recipe, list[Wanted]] = {}
+        for one in wanted:
+            groups.setdefault(replace(one.proposal.recipe, flags=()), []).append(one)
+        with ThreadPoolExecutor(max_workers=self._jobs) as threads:
+            made = {one.number: candidate for group in threads.map(self._group, groups.values())
+                    for one, candidate in group}
+        return [made[one.number] for one in wanted]
+
+    def _group(self, wanted: Sequence[Wanted]) -> list[tuple[Wanted, Candidate | PolyschedError]]:
+        """Candidates with one C by one process; where it ends or hangs, none of them is asked for again."""
+        worker = self._idle.get()
+        found: list[tuple[Wanted, Candidate | PolyschedError]] = []
+        try:
+            worker = worker or _Worker(self._module, self._first)
+            for one in wanted:
+                made, worker = self._one(worker, one)
+                if worker is None:
+                    return [*found, *((left, made) for left in wanted[len(found):])]
+                found.append((one, made))
+        finally:
+            self._idle.put(worker)
+        return found
+
+    def _one(self, worker: _Worker, wanted: Wanted) -> tuple[Candidate | PolyschedError, _Worker | None]:
+        """A candidate, and the process if it is still there."""
         reply = worker.ask({"number": wanted.number, "recipe": wanted.proposal.recipe.to_json()})
         if reply is None:
             worker.end()
-            self._idle.put(None)
-            return RunFailedError("the process that makes the code ended or hung", witness=str(wanted.proposal.recipe))
-        self._idle.put(worker)
+            return RunFailedError("the process that makes the code ended or hung",
+                                  witness=str(wanted.proposal.recipe)), None
         if "problem" in reply:
-            return PolyschedError(reply["problem"], witness=reply["witness"], hint=reply["hint"])
+            return PolyschedError(reply["problem"], witness=reply["witness"], hint=reply["hint"]), worker
         made = Candidate(name=f"v{wanted.number}", proposal=wanted.proposal, text=reply["text"], code=reply["code"],
                          predicted_seconds=wanted.predicted_seconds)
         if self.ready is not None:
             self.ready(made)
-        return made
+        return made, worker
 
 
 class _Worker:

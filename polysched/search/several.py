@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from polysched.search.limits import LIMITS
 from polysched.search.tasks import Task, schedule, whole_seconds
 from polysched.search.trial import Trial
 from polysched.search.tuned import Tuned
-from polysched.search.tuning import Budget, tune
+from polysched.search.tuning import Budget, Search
 from polysched.target.one_line import OneLine
 
 
@@ -88,8 +87,8 @@ def tune_all(programs: Sequence[Weighted], *, database: str | Path, budget: Budg
     """Search the recipes of several programs under one budget.
 
     A turn is a batch of trials for one program, or what is left of the budget.  Each program has one turn; the others
-    go where they promise most for the weighted time of the whole, and to nothing near its bound.  The database carries
-    a search from turn to turn.  A program that cannot be read, called or compiled is named, and the others go on.
+    go where they promise most for the weighted time of the whole, and to nothing near its bound.  A search goes on
+    from turn to turn where it stopped.  A program that cannot be read, called or compiled is named; the others go on.
 
     Parameters
     ----------
@@ -110,13 +109,14 @@ def tune_all(programs: Sequence[Weighted], *, database: str | Path, budget: Budg
     refusals: dict[int, PolyschedError] = {}
     found: list[Tuned | None] = [None] * len(programs)
     turns = [0] * len(programs)
+    searches: dict[int, Search] = {}
 
     counted = 0
     most = inf if budget.trials is None else budget.trials
 
-    def tell(known: int, trial: Trial, count: int) -> None:
+    def tell(trial: Trial, count: int) -> None:
         nonlocal counted
-        if count > known and on_trial is not None:
+        if on_trial is not None:
             counted += 1
             on_trial(trial, counted)
 
@@ -127,10 +127,11 @@ def tune_all(programs: Sequence[Weighted], *, database: str | Path, budget: Budg
         own, before = programs[number], found[number]
         known = len(before.trials) if before is not None else 0
         try:
-            made = tune(own.program, sizes=own.sizes, database=database, resume=resume or turns[number] > 0,
-                        clock=clock, on_trial=partial(tell, known),
-                        budget=Budget(trials=int(min(LIMITS.batch * (turns[number] + 1), known + most - spent))),
-                        **others)
+            if number not in searches:
+                searches[number] = Search.of(own.program, sizes=own.sizes, clock=clock, on_trial=tell, **others)
+            made = searches[number].until(
+                Budget(trials=int(min(LIMITS.batch * (turns[number] + 1), known + most - spent))), database=database,
+                resume=resume)
         except (DatabaseError, OutputError):
             raise
         except PolyschedError as error:
@@ -158,8 +159,8 @@ def _name_of(program: str | Path | Scop) -> str:
 
 
 def model_seconds(found: Tuned) -> float:
-    """Seconds of the model's pick, out of the first trial."""
-    return found.first.seconds or 0.0
+    """Seconds of the model's pick, by clean samples; by the shortest one where other programs disturbed all."""
+    return found.first_seconds or found.least_seconds
 
 
 def best_seconds(found: Tuned) -> float:

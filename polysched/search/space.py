@@ -52,6 +52,10 @@ OF_SCHEDULE = ("scheduler", "strategy", "fusion", "split_index_sets", "concurren
 """The fields of a recipe on which the schedule, or the vectors that tiles are made for, depend."""
 
 
+PLAIN = frozenset({str, int, bool, type(None)})
+"""Types of fields that tell themselves apart."""
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _Row:
     """One schedule: its bands, and what the model says of it with its own tiles."""
@@ -164,7 +168,7 @@ class Explorer:
 
     def _row(self, recipe: Recipe) -> _Row:
         """The schedule of a recipe, whatever its tiles; made once."""
-        key = tuple(str(getattr(recipe, name)) for name in OF_SCHEDULE)
+        key = tuple(value if type(value := getattr(recipe, name)) in PLAIN else str(value) for name in OF_SCHEDULE)
         if key not in self._rows:
             options = apply_recipe(self.options, replace(recipe, bands={}, flags=()))
             schedule = scheduled(self.dependences(recipe), options)

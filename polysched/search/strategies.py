@@ -27,6 +27,21 @@ MakeStrategy = Callable[[Explorer, int], SearchStrategy]
 """Takes the space over a program, and a seed."""
 
 
+class Given:
+    """A few recipes in their order, whatever the space; each is raced."""
+
+    def __init__(self, proposals: Sequence[Proposal]) -> None:
+        self._left = tuple(proposals)
+
+    def ask(self, count: int) -> tuple[Proposal, ...]:
+        """The next ones."""
+        taken, self._left = self._left[:count], self._left[count:]
+        return taken
+
+    def tell(self, trials: Sequence[Trial]) -> None:
+        """Learn nothing."""
+
+
 class Grid:
     """Every recipe in lexical order of the choices."""
 
@@ -95,23 +110,22 @@ class Halving:
         self.arms: list[Trace] = []
         self.best: dict[Trace, float] = {}
         self.of_recipe: dict[str, Trace] = {}
-        self.each, self.left = 1, 0
+        self.each, self.told, self.turn = 1, 0, 0
 
     def ask(self, count: int) -> tuple[Proposal, ...]:
-        """Recipes of the regions that are left, in turn."""
+        """New regions, or recipes of those that are left in turn, until so many trials of the rung were told."""
         return _new(count, self.seen, self._one)
 
     def _one(self) -> Proposal | None:
-        if self.left <= 0:
+        if self.told >= self.each * (len(self.arms) or LIMITS.arms):
             self._next_rung()
-        self.left -= 1
-        if len(self.arms) < LIMITS.arms and self.each == 1:
+        if not self.arms:
             proposal = self.explorer.sample(self.draw)
             if proposal is not None:
-                self.arms.append(proposal.trace)
                 self.of_recipe[proposal.recipe.text] = proposal.trace
             return proposal
-        arm = self.arms[self.left % len(self.arms)]
+        arm = self.arms[self.turn % len(self.arms)]
+        self.turn += 1
         proposal = self.explorer.mutate(arm, self.draw, changes=1 + int(self.draw.expovariate(1.0)))
         if proposal is not None:
             self.of_recipe.setdefault(proposal.recipe.text, arm)
@@ -119,19 +133,22 @@ class Halving:
 
     def _next_rung(self) -> None:
         """The better half with twice as many trials each, or new regions."""
-        kept = sorted((a for a in self.arms if a in self.best), key=lambda arm: -self.best[arm])
+        kept = sorted((a for a in self.arms or self.best if a in self.best), key=lambda arm: -self.best[arm])
+        self.told = 0
         if len(kept) < 2:
-            self.arms, self.best, self.each, self.left = [], {}, 1, LIMITS.arms
+            self.arms, self.best, self.each = [], {}, 1
             return
         self.arms = kept[:(len(kept) + 1) // 2]
         self.each *= 2
-        self.left = self.each * len(self.arms)
 
     def tell(self, trials: Sequence[Trial]) -> None:
         """The fastest of each region."""
         for trial in trials:
             arm = self.of_recipe.get(trial.recipe.text)
-            if arm is not None and trial.ratio is not None:
+            if arm is None:
+                continue
+            self.told += 1
+            if trial.ratio is not None:
                 self.best[arm] = max(self.best.get(arm, 0.0), trial.ratio)
 
 

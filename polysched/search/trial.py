@@ -64,8 +64,8 @@ class Trial(OneLine):
 
     @property
     def seconds(self) -> float | None:
-        """The median time of a call."""
-        return statistics.median(own for _, own in self.clean or self.pairs) if self.pairs else None
+        """The median time of a call, by clean pairs; None where there are none: a disturbed call takes any time."""
+        return statistics.median(own for _, own in self.clean) if self.clean else None
 
     def __str__(self) -> str:
         if self.ratio is None:

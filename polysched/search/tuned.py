@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import inf
@@ -19,6 +20,8 @@ from polysched.search.limits import LIMITS
 from polysched.search.trial import Gain, Trial
 
 MOST_MATTERED = 5
+RANKING = "proposing and ranking"
+"""The stage of a search in which plans are drawn and ranked."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -37,6 +40,7 @@ class Tuned(Shown):
     trials : all others, in the order in which they were judged.
     again : those that seemed fastest, with the fresh samples of a second race where there was one.
     confirmed : the finalists with their fresh samples.
+    ranked : different recipes that the model ranked.
     duplicates : recipes whose C another one had.
     repeated : records of the database that were not measured again.
     rejections : what was no legal recipe.
@@ -59,6 +63,7 @@ class Tuned(Shown):
     trials: tuple[Trial, ...]
     again: tuple[Trial, ...] = ()
     confirmed: tuple[Trial, ...] = ()
+    ranked: int = 0
     duplicates: int = 0
     repeated: int = 0
     rejections: Rejections = field(default_factory=Rejections)
@@ -96,14 +101,34 @@ class Tuned(Shown):
 
     @property
     def seconds(self) -> float | None:
-        """The median time of a call of what was chosen."""
+        """The median time of a call of what was chosen, by samples that nothing disturbed; None where there are none.
+
+        What was chosen over the model's pick has some.
+        """
         confirmed = [t for t in self.confirmed if t.recipe == self.recipe]
+        if self.recipe == self.first.recipe:
+            return self.first_seconds
         return (confirmed[0] if confirmed else self.best).seconds
+
+    @property
+    def first_seconds(self) -> float | None:
+        """The median time of a call of the model's pick, by all its clean samples, those beside others included."""
+        own = [own for _, own in self.first.clean]
+        own += [first for t in (*self.trials, *self.fresh) for first, _ in t.clean]
+        return statistics.median(own) if own else None
+
+    @property
+    def least_seconds(self) -> float:
+        """The shortest sample of the model's pick, disturbed or not: where nothing is clean, the nearest to a time."""
+        own = [own for _, own in self.first.pairs]
+        own += [first for t in (*self.trials, *self.fresh) for first, _ in t.pairs]
+        return min(own, default=0.0)
 
     def to_json(self) -> dict[str, Any]:
         """What was found, as JSON values."""
         return {"name": self.name, "sizes": dict(self.sizes), "threads": self.threads, "trials": len(self.trials),
-                "rejected": self.rejections.total, "duplicates": self.duplicates, "repeated": self.repeated,
+                "ranked": self.ranked, "rejected": self.rejections.total, "duplicates": self.duplicates,
+                "repeated": self.repeated,
                 "seconds": self.search_seconds, "gain": self.gain.to_json(), "recipe": self.recipe.to_json(),
                 "best_seconds": self.seconds,
                 "bound": None if self.bound_seconds is None else {"seconds": self.bound_seconds},
@@ -128,6 +153,9 @@ class Tuned(Shown):
         lines = [f"{self.name}({sizes}), {self.threads} thread{'s' * (self.threads > 1)}",
                  f"gain: {self.gain}", f"recipe: {self.recipe}"]
         lines += [f"as fast, as far as the samples tell: {t.recipe}" for t in self.ties]
+        if self.ranked:
+            each = self.stages.get(RANKING, 0.0) / self.ranked
+            lines.append(f"plans: {self.ranked} ranked by the model, {each * 1e3:.2g} ms each")
         ends = ", ".join(f"{n} {name}" for name, n in self.verdicts().items())
         lines.append(f"trials: {len(self.trials)} ({ends or 'none'}), {self.duplicates} with the C of another, "
                      f"{self.rejections.total} rejected, {self.repeated} known before")
@@ -140,6 +168,9 @@ class Tuned(Shown):
         if self.seconds is not None:
             bound = f", {self.seconds / self.bound_seconds:.2f} times the bound" if self.bound_seconds else ""
             lines.append(f"time of a call: {self.seconds * 1e3:.4g} ms{bound}")
+        else:
+            lines.append("time of a call: not known, other programs disturbed every sample (the shortest of the "
+                         f"model's pick took {self.least_seconds * 1e3:.4g} ms)")
         mattered = [f"{name} ({share:.0%})" for name, share in importance(self.trials).items()][:MOST_MATTERED]
         if mattered:
             lines.append(f"what mattered: {', '.join(mattered)}")

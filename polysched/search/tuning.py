@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from math import inf
 from pathlib import Path
 
 from polysched.errors import PolyschedError, RunFailedError, UsageError
@@ -22,6 +21,7 @@ from polysched.pipeline.recipe import Recipe
 from polysched.scop import from_c_file
 from polysched.scop.scop import Scop
 from polysched.search.automatic import automatic
+from polysched.search.bands import least_seconds
 from polysched.search.building import (
     Builder,
     Candidate,
@@ -39,14 +39,11 @@ from polysched.search.packages.cluster import cluster_runner
 from polysched.search.packages.with_optuna import with_optuna
 from polysched.search.pool import PoolBuilder, is_readable
 from polysched.search.space import Explorer, Proposal, Space
-from polysched.search.strategies import STRATEGIES, MakeStrategy
+from polysched.search.strategies import STRATEGIES, MakeStrategy, SearchStrategy
 from polysched.search.trial import Phase, Trial, choose, contenders, finalists
-from polysched.search.tuned import Tuned
-from polysched.target import Target, find_compiler
+from polysched.search.tuned import RANKING, Tuned
+from polysched.target import find_compiler
 from polysched.target.one_line import OneLine
-from polysched.tiling.footprints.lower_bound import lower_bound, needed_operations
-from polysched.tiling.planning.band_plan import BandPlan
-from polysched.tiling.planning.cost_models import SpeedOfLight
 
 _LOG = logging.getLogger(__name__)
 AUTOMATIC = "automatic"
@@ -116,37 +113,29 @@ def tune(program: str | Path | Scop, *, space: Space | Recipe | str = AUTOMATIC,
     ------
     PolyschedError : the program cannot be read, called, or compiled, or the database is none.
     """
-    options = options or PipelineOptions()
-    made = _Search.of(program, sizes or {}, options, threads=threads, measure=measure or MeasureOptions(),
-                      clock=clock, on_trial=on_trial, budget=budget or Budget(trials=64), seed=seed, place=place)
-    made.explorer = Explorer(_space_of(space), made.scop, made.options, dict(made.sizes))
-    with ExitStack() as stack:
-        made.database = stack.enter_context(opened(database))
-        made.builder = builder or stack.enter_context(_builder(made))
-        made.runner = runner or _runner(made, cluster, stack)
-        if isinstance(made.builder, PoolBuilder) and isinstance(made.runner, LocalRunner):
-            made.builder.ready = partial(made.compile_ahead, made.runner)
-        made.model = _model_of(model)(made.explorer)
-        return made.run(_strategy_of(strategy), resume=resume)
+    made = Search.of(program, space=space, sizes=sizes, options=options, strategy=strategy, model=model, seed=seed,
+                     threads=threads, measure=measure, clock=clock, on_trial=on_trial, place=place, builder=builder,
+                     runner=runner, cluster=cluster)
+    return made.until(budget or Budget(trials=64), database=database, resume=resume)
 
 
 @contextmanager
-def _builder(search: _Search) -> Iterator[Builder]:
+def _builder(search: Search, trials: int | None) -> Iterator[Builder]:
     """Warm processes on all cores where there is enough to build, else this one."""
-    jobs, trials = len(usable_processors()), search.budget.trials
+    jobs = len(usable_processors())
     if jobs < 2 or not is_readable(search.scop) or (trials is not None and trials < LIMITS.least_for_pool):
-        yield LocalBuilder(search.scop, search.options)
+        yield search.own_builder
         return
     with PoolBuilder(search.scop, search.options, jobs) as pool:
         yield pool
 
 
-def _runner(search: _Search, cluster: str | None, stack: ExitStack) -> Runner:
+def _runner(search: Search, stack: ExitStack) -> Runner:
     """This machine, or the workers of a cluster."""
-    if cluster is None:
+    if search.cluster is None:
         return stack.enter_context(local_runner(search.scop, search.spelled, search.measure))
     return stack.enter_context(cluster_runner(
-        cluster, search.scop, search.spelled, search.options, search.measure, search.key.place))
+        search.cluster, search.scop, search.spelled, search.options, search.measure, search.key.place))
 
 
 def _space_of(space: Space | Recipe | str) -> Space:
@@ -178,8 +167,16 @@ def _model_of(model: str | MakeModel) -> MakeModel:
 
 
 @dataclass(eq=False, kw_only=True)
-class _Search:
-    """One search under way."""
+class Search:
+    """One search under way, which goes on where it stopped; made by `of`.
+
+    Parameters
+    ----------
+    makes_known : recipes that the database has are made, too, and its times used only where it has the same C.
+    given_builder, given_runner, cluster : who makes and judges candidates; this machine where none are given.
+    ranked : the recipes that the model ranked.
+    ahead : codes that are compiled, or were.
+    """
 
     scop: Scop
     options: PipelineOptions
@@ -188,55 +185,103 @@ class _Search:
     spelled: Mapping[str, int]
     canonical: CanonicalScop
     key: Key
-    budget: Budget
-    seed: int
     clock: Callable[[], float]
     on_trial: Callable[[Trial, int], None] | None
-    explorer: Explorer = field(init=False)
-    model: Model = field(init=False)
+    explorer: Explorer
+    model: Model
+    strategy: SearchStrategy
+    draw: random.Random
+    own_builder: LocalBuilder
+    makes_known: bool = False
+    given_builder: Builder | None = None
+    given_runner: Runner | None = None
+    cluster: str | None = None
     builder: Builder = field(init=False)
     runner: Runner = field(init=False)
     database: Records | None = None
     known: dict[tuple[str, str], Trial] = field(default_factory=dict)
     trials: list[Trial] = field(default_factory=list)
     codes: dict[str, Trial] = field(default_factory=dict)
+    pool: dict[str, Proposal] = field(default_factory=dict)
+    tried: set[str] = field(default_factory=lambda: {Recipe().text})
+    vain: int = 0
+    ranked: set[str] = field(default_factory=set)
     duplicates: int = 0
     emitted: int = 0
     repeated: int = 0
+    first: Trial | None = None
     reference: Candidate | None = None
     made: dict[str, Candidate] = field(default_factory=dict)
     ahead: set[str] = field(default_factory=set)
     stages: dict[str, float] = field(default_factory=dict)
+    seconds: float = 0.0
 
     @classmethod
-    def of(cls, program: str | Path | Scop, sizes: Mapping[str, int], options: PipelineOptions, *,
-           threads: int | None, measure: MeasureOptions, clock: Callable[[], float], budget: Budget, seed: int,
-           on_trial: Callable[[Trial, int], None] | None, place: Place | None = None) -> _Search:
-        """Read the program, and find out what a record of it is about."""
+    def of(cls, program: str | Path | Scop, *, space: Space | Recipe | str = AUTOMATIC,
+           sizes: Mapping[str, int] | None = None, options: PipelineOptions | None = None,
+           strategy: str | MakeStrategy = "evolution", model: str | MakeModel = "residual", seed: int = 0,
+           threads: int | None = None, measure: MeasureOptions | None = None, builder: Builder | None = None,
+           runner: Runner | None = None, cluster: str | None = None, place: Place | None = None,
+           clock: Callable[[], float] = time.monotonic, on_trial: Callable[[Trial, int], None] | None = None,
+           makes_known: bool = False) -> Search:
+        """Read the program, and find out what a record of it is about; parameters as for `tune`, and of the class.
+
+        Raises
+        ------
+        PolyschedError : the program cannot be read, or there is no such space, strategy or model.
+        """
+        options, measure, sizes = options or PipelineOptions(), measure or MeasureOptions(), sizes or {}
         scop = program if isinstance(program, Scop) else from_c_file(
             str(program), include_dirs=options.include_dirs, defines=options.defines, cc=options.cc,
             pure=options.pure, autodetect=options.autodetect)
         threads = threads or measure.threads or options.tiling.target.cores
         target = replace(options.tiling.target, cores=threads)
-        options = replace(options, tiling=replace(options.tiling, target=target), database=None)
+        tensorize = None if options.tensorize is None else replace(options.tensorize, measure=False)
+        options = replace(options, tiling=replace(options.tiling, target=target), database=None,
+                          tensorize=tensorize)   # recipes choose plans
         measure = replace(measure, threads=threads, cc=options.cc)
         size = choose_size((scop,), sizes)
         values = {p.name: size.values[p.name] for p in scop.parameters if p.name in size.values}
         canonical = canonical_scop(scop)
         place = place or place_of(options, find_compiler(options.cc), threads=threads, flags=measure.flags)
+        explorer = Explorer(_space_of(space), scop, options, dict(values))
         return cls(scop=scop, options=options, measure=measure, sizes=values, spelled=sizes, canonical=canonical,
-                   key=key_of(canonical, values, place), clock=clock, budget=budget, seed=seed, on_trial=on_trial)
+                   key=key_of(canonical, values, place), clock=clock, on_trial=on_trial, explorer=explorer,
+                   model=_model_of(model)(explorer), strategy=_strategy_of(strategy)(explorer, seed),
+                   draw=random.Random(seed), own_builder=LocalBuilder(scop, options), given_builder=builder,
+                   given_runner=runner, cluster=cluster, makes_known=makes_known)
 
-    def run(self, make: MakeStrategy, *, resume: bool) -> Tuned:
-        """Search, confirm, and keep what was chosen."""
+    def until(self, budget: Budget, *, database: str | Path | Records | None = None, resume: bool = False,
+              bounded: bool = True) -> Tuned:
+        """Search on until so many trials in all, or for so many further minutes; confirm, and keep what was chosen.
+
+        Parameters
+        ----------
+        resume : trials that the database has are not repeated; those that were made here never are.
+        bounded : ask for the time that no program can go below.
+
+        Raises
+        ------
+        PolyschedError : the program cannot be called or compiled, or the database is none.
+        """
+        with ExitStack() as stack:
+            self.database = stack.enter_context(opened(database))
+            self.builder = self.given_builder or stack.enter_context(_builder(
+                self, None if budget.trials is None else budget.trials - len(self.trials)))
+            self.runner = self.given_runner or _runner(self, stack)
+            if isinstance(self.builder, PoolBuilder) and isinstance(self.runner, LocalRunner):
+                self.builder.ready = partial(self._compile_ahead, self.runner)
+            return self._run(budget, resume=resume, bounded=bounded)
+
+    def _run(self, budget: Budget, *, resume: bool, bounded: bool) -> Tuned:
         started = self.clock()
-        if not resume:
+        if not resume and self.first is None:
             self._forget()
         if self.database is not None:
             self.database.begin(self.key, self.scop.name)
             self.known = {(t.recipe.text, t.phase): t for t in self.database.trials(self.key, self.canonical)}
-        first = self._model_pick()
-        stopped = self._search(make, started)
+        first = self.first = self.first or self._model_pick()
+        stopped = self._search(budget, started)
         again = self._raced_again(contenders(self.trials))
         confirmed = self._fresh(finalists(again), phase="confirm", pairs=LIMITS.confirm_pairs)
         choice = choose(confirmed)
@@ -245,12 +290,13 @@ class _Search:
             self.database.set_winner(Winner(
                 key=self.key, name=self.scop.name, recipe=best.recipe.renamed(self.canonical.to_canonical()),
                 code=best.code, gain=choice.gain))
+        self.seconds += self.clock() - started
         return Tuned(name=self.scop.name, scop=self.scop, key=self.key, sizes=dict(self.spelled) or dict(self.sizes),
                      threads=self.key.place.threads, recipe=best.recipe, gain=choice.gain, ties=choice.ties,
-                     first=first, best=best,
-                     trials=tuple(self.trials), again=again, confirmed=confirmed, duplicates=self.duplicates,
-                     repeated=self.repeated, rejections=self.explorer.rejections, bound_seconds=self._bound(),
-                     stopped=stopped, search_seconds=self.clock() - started, stages=dict(self.stages))
+                     first=first, best=best, trials=tuple(self.trials), again=again, confirmed=confirmed,
+                     ranked=len(self.ranked), duplicates=self.duplicates, repeated=self.repeated,
+                     rejections=self.explorer.rejections, bound_seconds=self._bound() if bounded else None,
+                     stopped=stopped, search_seconds=self.seconds, stages=dict(self.stages))
 
     def _model_pick(self) -> Trial:
         """Candidate 0, judged against the code as written; the others are timed against it if it is right."""
@@ -280,34 +326,43 @@ class _Search:
         if self.database is not None:
             self.database.forget(self.key)
 
-    def _search(self, make: MakeStrategy, started: float) -> str:
+    def _search(self, budget: Budget, started: float) -> str:
         """Batches until the budget is spent, the space is exhausted, or nothing new comes of it; which it was."""
-        strategy, draw = make(self.explorer, self.seed), random.Random(self.seed)
-        pool: dict[str, Proposal] = {}
-        tried: set[str] = {Recipe().text}
-        vain = 0
-        while vain < LIMITS.most_vain:
-            left = len(self.trials) if self.budget.trials is None else self.budget.trials - len(self.trials)
-            if self.budget.trials is not None and left <= 0:
-                return f"after {self.budget.trials} trials"
-            if self.budget.minutes is not None and self.clock() - started >= 60 * self.budget.minutes:
-                return f"after {self.budget.minutes:g} minutes"
-            count = LIMITS.batch if self.budget.trials is None else min(LIMITS.batch, left)
-            with self._timed("proposing and ranking"):
-                for proposal in strategy.ask(max(LIMITS.batch, LIMITS.pool - len(pool))):
-                    if proposal.recipe.text not in tried:
-                        pool[proposal.recipe.text] = proposal
-                batch = _batch(pool, self.model, count, draw)
+        while self.vain < LIMITS.most_vain:
+            left = LIMITS.batch if budget.trials is None else budget.trials - len(self.trials)
+            if left <= 0:
+                return f"after {budget.trials} trials"
+            if budget.minutes is not None and self.clock() - started >= 60 * budget.minutes:
+                return f"after {budget.minutes:g} minutes"
+            with self._timed(RANKING):
+                batch = self._next_batch(min(LIMITS.batch, left))
             if not batch:
                 return "the space is exhausted"
-            tried |= {p.recipe.text for p in batch}
             codes = len(self.codes)
             judged = self._judge(batch)
-            vain = 0 if len(self.codes) > codes else vain + len(batch)
-            with self._timed("proposing and ranking"):
-                strategy.tell(judged)
+            self.vain = 0 if len(self.codes) > codes else self.vain + len(batch)
+            with self._timed(RANKING):
+                self.strategy.tell(judged)
                 self.model.learn(judged)
-        return f"after {vain} recipes without new code"
+        return f"after {self.vain} recipes without new code"
+
+    def _next_batch(self, count: int) -> list[Proposal]:
+        """The best of thousands of plans by the model, and some of the others.
+
+        How many are ranked depends on no budget: with a larger one a search goes on with the same sequence.
+        """
+        for proposal in self.strategy.ask(LIMITS.generation if self.tried_any else LIMITS.first_generation):
+            if proposal.recipe.text not in self.tried:
+                self.pool[proposal.recipe.text] = proposal
+                self.ranked.add(proposal.recipe.text)
+        batch = _batch(self.pool, self.model, count, self.draw)
+        self.tried |= {p.recipe.text for p in batch}
+        return batch
+
+    @property
+    def tried_any(self) -> bool:
+        """Whether a batch was proposed before."""
+        return len(self.tried) > 1
 
     def _judge(self, batch: Sequence[Proposal]) -> list[Trial]:
         """Build and race what is new; what is known, or has the C of an earlier one, is told again."""
@@ -316,14 +371,18 @@ class _Search:
         unknown: list[Proposal] = []
         for proposal in batch:
             known = self.known.get((proposal.recipe.text, "search"))
-            if known is None:
+            if known is None or self.makes_known:
                 unknown.append(proposal)
             else:
                 self.repeated += 1
                 self._count(replace(known, trace=proposal.trace), told)
         for proposal, candidate in zip(unknown, self._candidates(unknown), strict=True):
+            known = self.known.get((proposal.recipe.text, "search"))
             if isinstance(candidate, PolyschedError):
                 self.explorer.refuse(proposal, candidate)
+            elif known is not None and known.code == candidate.code:
+                self.repeated += 1
+                self._count(replace(known, trace=proposal.trace), told)
             elif candidate.code in self.codes or candidate.code in [c.code for c in new]:
                 self.duplicates += 1
                 twin = self.codes.get(candidate.code)
@@ -353,7 +412,7 @@ class _Search:
         with self._timed("emitting"):
             return self.builder.build(wanted)
 
-    def compile_ahead(self, runner: LocalRunner, candidate: Candidate) -> None:
+    def _compile_ahead(self, runner: LocalRunner, candidate: Candidate) -> None:
         """Have a candidate compiled while others of its batch are made, unless an earlier one has its C."""
         if candidate.code not in self.codes and candidate.code not in self.ahead:
             self.ahead.add(candidate.code)
@@ -417,25 +476,17 @@ class _Search:
         if not plans:
             return None
         scop = self.explorer.dependences(Recipe()).scop
-        return sum(b.choices.times * _least_seconds(scop, plan, self.options.target())
+        return sum(b.choices.times * least_seconds(scop, plan, self.options.target())
                    for b, plan in plans) / self.key.place.threads
 
 
-def _least_seconds(scop: Scop, plan: BandPlan, target: Target) -> float:
-    """Arithmetic at the peak of one core's pipes; data that the caches do not hold from call to call come, too."""
-    needed = sum(needed_operations(scop, name) for name in plan.nest.deepest)
-    plan = replace(plan, nest=replace(plan.nest, operations=needed))
-    last = target.caches[-1]
-    ideal = replace(target, costs=replace(target.costs, vector_slowdown=1.0))
-    if lower_bound(plan.nest, last.size_bytes).compulsory_bytes <= last.size_bytes:
-        ideal = replace(ideal, bandwidth_bytes_per_second={**target.bandwidth_bytes_per_second, 0: inf})
-    return SpeedOfLight(target=ideal).seconds(plan)
-
-
 def _batch(pool: dict[str, Proposal], model: Model, count: int, draw: random.Random) -> list[Proposal]:
-    """The best by the model, and some drawn from all; they leave the pool."""
+    """The best by the model, and some drawn from all; they leave the pool, and so do the worst of too many."""
     batch: list[Proposal] = []
     ranked = sorted(pool, key=lambda text: (model.seconds(pool[text]), text))
+    for text in ranked[LIMITS.pool:]:
+        del pool[text]
+    del ranked[LIMITS.pool:]
     for place in range(min(count, len(ranked))):
         explored = place >= count - int(LIMITS.explored_share * count)
         text = ranked.pop(draw.randrange(len(ranked)) if explored else 0)
@@ -443,4 +494,4 @@ def _batch(pool: dict[str, Proposal], model: Model, count: int, draw: random.Ran
     return batch
 
 
-__all__ = ["AUTOMATIC", "Budget", "tune"]
+__all__ = ["AUTOMATIC", "Budget", "Search", "tune"]

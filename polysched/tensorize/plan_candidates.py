@@ -1,6 +1,6 @@
 """The plans of a match that are worth measuring: the models propose, whoever can run code decides.
 
-Nothing is compiled or run here: `pipeline.measured_plans` has the candidates verified and timed.
+Nothing is compiled or run here: whoever searches has the candidates verified and timed.
 """
 
 from __future__ import annotations

@@ -109,6 +109,8 @@ class TilingLimits:
         "cycles, Zen 3) took 1.2 to 1.8 times as long without panels; for AVX-512 (24 cycles), see fewest_panel_reads")
 
     # planning/register_shape.py
+    kept_tiles: int = constant(
+        1 << 14, unit="tiles", source="with register blocks; a search asks for the same ones again and again")
     most_block_rows: int = constant(
         14, unit="rows", source="of a register block that are tried: of one vector, 16 registers hold no more beside "
                                 "operands; of several, the registers of the target decide")

@@ -28,7 +28,7 @@ SUB_ROOMS = {
     "graph": ["values", "operators", "evaluation", "passes", "planning", "reading"],
     "graph/operators": ["families"],
     "graph/passes": ["differentiation", "layouts", "narrow"],
-    "search": ["rewriting", "packages"],
+    "search": ["rewriting", "packages", "clients"],
     "cli": ["shown", "python_programs", "questions"],
     "pipeline": ["whole_files"],
     "notebook": ["tutorial"],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,8 @@ import pytest
 
 import polysched
 from polysched.kernel import Code, choosing
+from polysched.measure.field import Verdict
+from polysched.search.database import Database
 
 
 def row_sums(A, y):
@@ -26,30 +28,73 @@ def call(kernel, n: int) -> None:
     np.testing.assert_array_equal(y, expected)
 
 
+@pytest.fixture
+def recorded(monkeypatch: pytest.MonkeyPatch) -> dict[Code, float]:
+    """Seconds of every code, instead of those that pass; which code a call runs is told by what it calls."""
+    seconds = dict.fromkeys(Code, 2.0)
+    compiled = choosing._compiled
+
+    def called(kernel: Any, given: Any, sizes: Any) -> object:
+        last.append(Code.AS_WRITTEN if kernel.key_parts["options"] == "as written" else Code.TRANSFORMED)
+        return compiled(kernel, given, sizes)
+
+    def timed(run: Any, values: Any) -> tuple[float, float]:
+        last.clear()
+        run({name: np.array(value) for name, value in values.items()})
+        own = seconds[last[0] if last else Code.PYTHON]
+        return own, own
+
+    last: list[Code] = []
+    monkeypatch.setattr(choosing, "_compiled", called)
+    monkeypatch.setattr(choosing, "_seconds", timed)
+    monkeypatch.setattr(choosing, "_finishes", lambda function, values, limit: True)
+    return seconds
+
+
 @pytest.mark.parametrize("fastest", list(Code))
 def test_the_fastest_code_runs_and_measuring_leaves_the_arguments_alone(
-        fastest: Code, monkeypatch: pytest.MonkeyPatch) -> None:
+        fastest: Code, recorded: dict[Code, float]) -> None:
+    recorded[fastest] = 0.5
     kernel = polysched.kernel(safe=True)(row_sums)
-    turn: Iterator[Code] = iter(())
-
-    def seconds(run: Any, values: Any) -> float:
-        nonlocal turn
-        given = {name: np.array(value) for name, value in values.items()}
-        run(given)
-        return 1.0 if (code := next(turn, None)) is None else (0.5 if code is fastest else 2.0)
-
-    def finishes(function: Any, values: Any, limit: float) -> bool:
-        nonlocal turn
-        turn = iter(list(Code) * choosing.TURNS)
-        return True
-
-    monkeypatch.setattr(choosing, "_seconds", seconds)
-    monkeypatch.setattr(choosing, "_finishes", finishes)
     call(kernel, 5)
     assert kernel.choice is not None
     assert kernel.choice.code is fastest
     assert kernel.choice.seconds[fastest] == 0.5
     assert fastest.value in str(kernel.choice)
+    if fastest is not Code.TRANSFORMED:
+        assert kernel.choice.found[fastest].gain.median == pytest.approx(4.0)
+
+
+def test_a_database_keeps_what_was_measured(recorded: dict[Code, float], tmp_path: Path) -> None:
+    recorded[Code.AS_WRITTEN] = 0.5
+    with Database(tmp_path / "tuned.db"):
+        pass
+    options = polysched.PipelineOptions(safe=True, database=str(tmp_path / "tuned.db"))
+    call(polysched.kernel(options=options)(row_sums), 5)
+    with Database(tmp_path / "tuned.db", read_only=True) as database:
+        tasks = database.tasks()
+        assert len(tasks) == 2
+        assert all(key.place.is_of_client for key, _ in tasks)
+        assert sum("NumPy" in key.place.compiler for key, _ in tasks) == 1
+    recorded[Code.AS_WRITTEN] = 3.0
+    again = polysched.kernel(options=options)(row_sums)
+    call(again, 5)
+    assert again.choice is not None
+    assert again.choice.code is Code.AS_WRITTEN, "it is not measured again"
+    assert all(found.repeated for found in again.choice.found.values())
+
+
+def test_a_function_that_is_given_up_is_a_record(recorded: dict[Code, float], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choosing, "_finishes", lambda function, values, limit: False)
+    recorded[Code.PYTHON] = 0.1
+    kernel = polysched.kernel(safe=True)(row_sums)
+    call(kernel, 5)
+    assert kernel.choice is not None
+    assert kernel.choice.code is Code.TRANSFORMED
+    (trial,) = kernel.choice.found[Code.PYTHON].trials
+    assert trial.verdict is Verdict.HUNG
+    assert "was given up" in trial.reason
+    assert Code.PYTHON not in kernel.choice.seconds
 
 
 def test_sizes_of_another_length_are_measured_anew() -> None:

@@ -54,6 +54,24 @@ def test_a_process_that_dies_costs_one_candidate(tmp_path: Path, monkeypatch: py
     assert isinstance(made[1], RunFailedError)
 
 
+def test_flags_of_one_code_are_asked_of_one_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """And where it dies of the first of them, the others are not asked for."""
+    (tmp_path / "product.c").write_text(PRODUCT)
+    scop = from_c_file(str(tmp_path / "product.c"))
+    flags = wanted(Recipe(tile=8), Recipe(tile=16), Recipe(tile=8, flags=("-O2",)), Recipe(tile=16, flags=("-O2",)))
+    with PoolBuilder(scop, OPTIONS, 2) as pool:
+        made = pool.build(flags)
+    assert made == LocalBuilder(scop, OPTIONS).build(flags)
+    assert made[0].text == made[2].text
+    assert made[0].code != made[2].code
+    (tmp_path / "silent.py").write_text("import sys\nsys.stdin.readline()\nsys.stdin.readline()\n")
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    with PoolBuilder(scop, OPTIONS, 1, module="silent") as pool:
+        refused = pool.build(flags)
+    assert [type(m) for m in refused] == [RunFailedError] * 4
+    assert refused[0] is refused[2]
+
+
 def test_a_process_that_was_asked_in_vain_can_be_ended():
     worker = _Worker("json.tool", "{")
     worker._process.kill()

@@ -71,27 +71,38 @@ def test_a_program_that_cannot_be_run_is_told_and_the_others_go_on(tmp_path):
 
 
 def test_a_program_that_is_refused_after_a_turn_keeps_what_was_found(tmp_path):
-    class Tired(Unbuilt):
-        """Makes the model's pick once."""
+    class Tired(Recorded):
+        """Judges one batch."""
 
-        made_before = False
-
-        def made(self, wanted):
-            if wanted.proposal.recipe == Recipe():
-                if self.made_before:
-                    return UsageError("no more")
-                self.made_before = True
-            return super().made(wanted)
+        def race(self, candidates, *, against, pairs, slow_ratio, told):
+            if slow_ratio < float("inf") and sum("bands" in text for text in self.raced) >= LIMITS.batch:
+                raise UsageError("no more")
+            super().race(candidates, against=against, pairs=pairs, slow_ratio=slow_ratio, told=told)
 
     found = tune_all([Weighted(program=from_c_text(PRODUCT), sizes={"n": 64})], database=tmp_path / "t.db",
                      budget=Budget(trials=3 * LIMITS.batch), space=template, options=OPTIONS, strategy="grid",
-                     model="projected", builder=Tired(), clock=lambda: 0.0,
-                     runner=Recorded(lambda recipe: 1.0 if not recipe.bands else 4.0 / recipe.bands[0].sizes))
+                     model="projected", builder=Unbuilt(), clock=lambda: 0.0,
+                     runner=Tired(lambda recipe: 1.0 if not recipe.bands else 4.0 / recipe.bands[0].sizes))
     assert found.refused == {0: "no more"}
     assert found.turns == (1,)
     assert len(found.found[0].trials) == LIMITS.batch
     assert "product: not tuned further: no more" in str(found)
     assert "no turn" not in str(found)
+
+
+def test_a_turn_goes_on_where_the_last_one_stopped(tmp_path):
+    made: list[str] = []
+
+    class Counting(Unbuilt):
+        def made(self, wanted):
+            made.append(wanted.proposal.recipe.text)
+            return super().made(wanted)
+
+    found = tune_all([Weighted(program=from_c_text(PRODUCT), sizes={"n": 64})], database=tmp_path / "t.db",
+                     budget=Budget(trials=3 * LIMITS.batch), space=template, options=OPTIONS, strategy="grid",
+                     model="projected", builder=Counting(), clock=lambda: 0.0, runner=Recorded())
+    assert found.turns == (3,)
+    assert len(made) == len(set(made)) == 1 + len(EDGES), "nothing is made twice"
 
 
 def test_where_all_are_refused_the_first_refusal_is_raised(tmp_path):

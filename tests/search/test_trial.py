@@ -82,6 +82,7 @@ def test_disturbed_samples_claim_nothing():
     assert choose([busy]).winner is None
     every = replace(busy, disturbed=tuple(range(25)))
     assert every.ratio == pytest.approx(25)
+    assert (busy.seconds, every.seconds) == (2.4, None)
     choice = choose([every])
     assert (choice.winner, choice.ties) == (None, ())
     assert choose([replace(busy, disturbed=())]).winner is not None

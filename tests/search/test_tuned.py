@@ -9,6 +9,7 @@ from polysched.measure.field import Verdict
 from polysched.pipeline.recipe import Recipe
 from polysched.search.chooser import Decision, Rejected, Rejections
 from polysched.search.identity import Place, canonical_scop, key_of
+from polysched.search.several import model_seconds
 from polysched.search.trial import Gain, Trial
 from polysched.search.tuned import Tuned
 from tests.search.programs import product
@@ -35,6 +36,20 @@ def test_the_json_has_what_scripts_need():
     assert value["curve"] == [1.0, 2.0]
     assert (value["trials"], value["rejected"], value["bound"]["seconds"]) == (2, 1, 0.25)
     assert Recipe.from_json(value["recipe"]) == Recipe(fusion="max")
+
+
+def test_times_are_those_of_samples_that_nothing_disturbed():
+    busy = replace(found(), recipe=Recipe(), gain=Gain(), best=found().first,
+                   first=Trial(recipe=Recipe(), pairs=((0.2, 0.023),) * 5, disturbed=tuple(range(5))), trials=(
+                       Trial(recipe=Recipe(fusion="max"), pairs=((0.022, 0.05), (0.002, 0.004)), disturbed=(0,)),))
+    assert busy.seconds == busy.first_seconds == 0.002
+    assert busy.to_json()["best_seconds"] == 0.002
+    never = replace(busy, trials=(Trial(recipe=Recipe(fusion="max"), pairs=((0.022, 0.05),), disturbed=(0,)),))
+    assert never.seconds is None
+    assert never.least_seconds == 0.022
+    assert "time of a call: not known, other programs disturbed every sample" in str(never)
+    assert never.to_json()["best_seconds"] is None
+    assert model_seconds(never) == 0.022
 
 
 def test_the_curve_believes_fresh_samples():

@@ -65,6 +65,25 @@ def test_a_grid_finds_the_best_of_a_template():
     assert found.seconds == pytest.approx(0.5)
 
 
+def test_thousands_of_plans_are_ranked_and_told():
+    def wide(choose, dependences):
+        return Recipe(bands={0: BandOptions(sizes=(choose.one_of("first", range(2, 102)), choose.one_of(
+            "second", range(2, 102))), register=False)})
+
+    found = search(Recorded(), space=wide, trials=2 * LIMITS.batch, strategy="random", model="projected")
+    assert found.ranked == LIMITS.first_generation + LIMITS.generation > 2000
+    assert found.to_json()["ranked"] == found.ranked
+    assert f"plans: {found.ranked} ranked by the model, " in str(found)
+
+
+def test_a_larger_budget_goes_on_with_the_same_sequence(tmp_path: Path):
+    few, many = Recorded(seconds_of), Recorded(seconds_of)
+    search(few, trials=LIMITS.batch, strategy="random", database=tmp_path / "t.db")
+    more = search(many, trials=2 * LIMITS.batch, strategy="random", database=tmp_path / "t.db", resume=True)
+    assert more.repeated >= 1 + LIMITS.batch
+    assert not set(few.raced[:1 + LIMITS.batch]) & set(many.raced[:LIMITS.batch])
+
+
 def test_where_nothing_is_faster_the_models_pick_is_kept():
     found = search(Recorded(lambda recipe: 1.0 if not recipe.bands else 1.1))
     assert found.recipe == Recipe()

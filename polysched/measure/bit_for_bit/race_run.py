@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import ctypes
 import sys
+import time
 from typing import Any
 
 from polysched.measure.bit_for_bit.check_run import Check, judge
 from polysched.measure.processes.child_side import Reporter, serve
+from polysched.measure.timing.disturbance import Watch, watch
 
 
 class Racer(Check):
@@ -30,9 +32,13 @@ class Racer(Check):
         self.restore()
         self.functions["prepare"](*self.passed())
 
-    def seconds(self) -> float:
-        """Of one call."""
-        return float(self.timed(*self.passed()))
+    def called(self, watch: Watch) -> tuple[float, bool]:
+        """The seconds of one call, and whether no other program disturbed it."""
+        processor = time.process_time()
+        watch.begin()
+        seconds = float(self.timed(*self.passed()))
+        return seconds, watch.undisturbed({"wall_seconds": seconds,
+                                           "process_cpu_seconds": time.process_time() - processor})
 
 
 def race(request: dict[str, Any], reporter: Reporter) -> None:
@@ -46,12 +52,14 @@ def race(request: dict[str, Any], reporter: Reporter) -> None:
         if judge(racer, reporter) and not racer.skipped.value:
             right.append(racer)
             racer.share(right[0], request["quiet"])
+    looking = watch(shares_cores=request["shares_cores"])
     for number in range(request["rounds"]):
         for position in range(len(right)):
             racer = right[(position + number) % len(right)]
             reporter.report(entry=racer.item["entry"], phase=f"timing the code {racer.item['entry']}")
             racer.restore()
-            reporter.report(timed=racer.item["entry"], seconds=racer.seconds())
+            seconds, clean = racer.called(looking)
+            reporter.report(timed=racer.item["entry"], seconds=seconds, clean=clean)
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ from polysched.tiling.footprints.nest import Nest
 from polysched.tiling.footprints.strides import Stride
 from polysched.tiling.footprints.traffic import Boxes, Level, traffic_bytes
 from polysched.tiling.planning.band_plan import BandPlan, plan_structure
-from polysched.tiling.planning.register_shape import block_parts, cut_share
+from polysched.tiling.planning.register_shape import cut_share, start_cycles
 from polysched.tiling.planning.tile_problem import row_cycles
 
 
@@ -106,10 +106,9 @@ class Projected:
         if shape is None:
             return _iterations(nest) * self.target.costs.row_cycles / _edge(plan, structure[-1].loop)
         rows, columns, steps = (_edge(plan, loop) for loop in (shape.rows, shape.columns, shape.inner[-1]))
-        blocks = block_parts(shape, rows, columns, self.target.lanes(8 * nest.element_bytes))
-        of_block = {(r, v): self.target.costs.row_cycles + 2 * r * v / self.target.ports.loads_per_cycle
-                    for r, v in set(blocks)}
-        cycles = sum(of_block[block] for block in blocks)
+        cycles = start_cycles(
+            (shape.row_count, shape.column_count), rows, columns, self.target.lanes(8 * nest.element_bytes),
+            row=self.target.costs.row_cycles, loads_per_cycle=self.target.ports.loads_per_cycle)
         return _iterations(nest) / (rows * columns * steps) * cycles
 
     def arithmetic_cycles(self, plan: BandPlan, structure: tuple[Level, ...]) -> float:

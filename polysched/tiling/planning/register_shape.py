@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from itertools import product
 from math import inf, prod
 
@@ -180,37 +180,77 @@ def panel_operands(nest: Nest, shape: RegisterShape) -> tuple[Reference, ...]:
                  and (shape.packed is None or r.array in shape.packed))
 
 
-def block_parts(shape: RegisterShape, rows: int, columns: int, lanes: int) -> list[tuple[int, int]]:
+def block_parts(block: tuple[int, int], rows: int, columns: int, lanes: int) -> list[tuple[int, int]]:
     """The blocks of one tile, cut off at its end: rows and vectors of each.
 
     Parameters
     ----------
+    block : rows and columns of a whole one.
     rows, columns : the edges of the tile.
     """
     def cut(edge: int, block: int) -> list[int]:
         return [block] * (edge // block) + ([edge % block] if edge % block else [])
-    return [(r, -(-c // lanes)) for r in cut(rows, shape.row_count) for c in cut(columns, shape.column_count)]
+    return [(r, -(-c // lanes)) for r in cut(rows, block[0]) for c in cut(columns, block[1])]
+
+
+@lru_cache(maxsize=LIMITS.kept_tiles)
+def start_cycles(block: tuple[int, int], rows: int, columns: int, lanes: int, *, row: float,
+                 loads_per_cycle: float) -> float:
+    """Starts of the blocks of one tile: of their rows, and loading and storing their sums.
+
+    Parameters
+    ----------
+    row : cycles of the start of a row.
+    """
+    blocks = block_parts(block, rows, columns, lanes)
+    of_block = {(r, v): row + 2 * r * v / loads_per_cycle for r, v in set(blocks)}
+    return sum(of_block[block] for block in blocks)
 
 
 def cut_share(shape: RegisterShape, rows: int, columns: int, lanes: int, target: Target) -> float:
     """How many times longer the blocks of one tile take than whole blocks for as many points would."""
-    whole = _step_cycles(shape.row_count, shape.column_count // lanes, target) / (shape.row_count * shape.column_count)
-    parts = block_parts(shape, rows, columns, lanes)
-    cycles = {part: _step_cycles(*part, target) for part in set(parts)}
+    return _cut_share((shape.row_count, shape.column_count), rows, columns, lanes, _rates(target))
+
+
+@lru_cache(maxsize=LIMITS.kept_tiles)
+def _cut_share(block: tuple[int, int], rows: int, columns: int, lanes: int, rates: _Rates) -> float:
+    whole = _step_by(rates, block[0], block[1] // lanes) / (block[0] * block[1])
+    parts = block_parts(block, rows, columns, lanes)
+    cycles = {part: _step_by(rates, *part) for part in set(parts)}
     taken = sum(cycles[part] for part in parts)
     return taken / (rows * columns) / whole
 
 
+_Rates = tuple[float, float, float, float, float]
+
+
+def _rates(target: Target) -> _Rates:
+    """What the cycles of a block depend on."""
+    ports, costs = target.ports, target.costs
+    return (target.multiply_adds_per_cycle, ports.loads_per_cycle, ports.fma_latency_cycles, costs.step_cycles,
+            costs.unhidden_loads_share)
+
+
+def _step_by(rates: _Rates, rows: int, vectors: int) -> float:
+    """As `_step_cycles`."""
+    return _block_by(rates, vectors, rows, rows + vectors)
+
+
+def _block_by(rates: _Rates, sums: int, rows: int, loads: int) -> float:
+    """As `_block_cycles`."""
+    multiply_adds, loads_per_cycle, latency, step, unhidden = rates
+    return (max(rows * sums / multiply_adds, loads / loads_per_cycle, latency)
+            + step + unhidden * loads / loads_per_cycle)
+
+
 def _step_cycles(rows: int, vectors: int, target: Target) -> float:
     """Cycles of one step of the sum in a block that reads a column of one operand and a row of the other."""
-    return _block_cycles(vectors, rows, rows + vectors, target=target)
+    return _step_by(_rates(target), rows, vectors)
 
 
 def _block_cycles(sums: int, rows: int, loads: int, *, target: Target) -> float:
     """Cycles of one step of the sum in a block of so many rows, each of so many vectors of sums."""
-    ports = target.ports
-    return (max(rows * sums / target.multiply_adds_per_cycle, loads / ports.loads_per_cycle, ports.fma_latency_cycles)
-            + target.costs.step_cycles + target.costs.unhidden_loads_share * loads / ports.loads_per_cycle)
+    return _block_by(_rates(target), sums, rows, loads)
 
 
 def step_cycles(shape: RegisterShape, lanes: int, target: Target) -> float:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import permutations
 
 from polysched.target.costs import SHIPPED, Costs
@@ -73,6 +74,11 @@ class TileProblem:
     shares: bool = False
     common_bytes: int = 0
     costs: Costs = SHIPPED
+
+    @cached_property
+    def known_edges(self) -> dict[tuple[int, tuple[int, ...]], list[tuple[int, int]]]:
+        """The edges of a loop in an order that were asked for (`candidate_edges`)."""
+        return {}
 
 
 def tile_problem(nest: Nest, target: Target, *, shape: RegisterShape | None, innermost: int, level: int,
@@ -216,7 +222,13 @@ def _reuse(reference: Reference, order: tuple[int, ...]) -> tuple[frozenset[int]
 
 
 def candidate_edges(problem: TileProblem, loop: int, order: tuple[int, ...]) -> list[tuple[int, int]]:
-    """The edges that may be chosen for a loop, each with its number of tiles."""
+    """The edges that may be chosen for a loop, each with its number of tiles; found once."""
+    if (loop, order) not in problem.known_edges:
+        problem.known_edges[loop, order] = _candidate_edges(problem, loop, order)
+    return problem.known_edges[loop, order]
+
+
+def _candidate_edges(problem: TileProblem, loop: int, order: tuple[int, ...]) -> list[tuple[int, int]]:
     extent, granule = problem.nest.extents[loop], problem.granules[loop]
     plain = problem.nest.is_box and not is_skewed(problem.nest)
     steps = [step for step in STEPS if plain or step & (step - 1) == 0]

@@ -15,6 +15,7 @@ from polysched.emit_c.alternatives.replacement_check import ReplacementCheck
 from polysched.errors import CompileError
 from polysched.measure.bit_for_bit import race as tested
 from polysched.measure.bit_for_bit.race import Raced, race
+from polysched.measure.field import Verdict
 from polysched.measure.processes.isolation import ChildEnd, End, Limits
 from polysched.target import find_compiler
 
@@ -56,14 +57,17 @@ def raced(*entries: str) -> tuple[Raced, ...]:
 
 
 def times(*entries: str) -> Sequence[Mapping[str, Any]]:
-    return [{"timed": e, "seconds": float(n)} for n, e in enumerate(entries)]
+    """The second report is of a disturbed call."""
+    return [{"timed": e, "seconds": float(n), "clean": n != 1} for n, e in enumerate(entries)]
 
 
 def test_times_are_those_of_the_code_in_the_order_of_the_checks(
         children: tuple[list[ChildEnd], list[list[str]]]) -> None:
     children[0].append(replace(ENDED, reports=(*times("b", "a", "a", "b"),)))
-    assert raced("a", "b", "c") == (Raced(entry="a", seconds=(1.0, 2.0)), Raced(entry="b", seconds=(0.0, 3.0)),
-                                    Raced(entry="c"))
+    assert raced("a", "b", "c") == (
+        Raced(entry="a", seconds=(1.0, 2.0), clean=(False, True)),
+        Raced(entry="b", seconds=(0.0, 3.0), clean=(True, True)),
+        Raced(entry="c", verdict=Verdict.FAILED, refusal="its process told nothing of it"))
 
 
 def test_what_differs_strays_or_skips_is_refused_by_name(children: tuple[list[ChildEnd], list[list[str]]]) -> None:
@@ -77,6 +81,7 @@ def test_what_differs_strays_or_skips_is_refused_by_name(children: tuple[list[Ch
     assert c.refusal == "it leaves these sizes to ordinary code"
     assert (d.refusal, d.seconds) == ("", (0.0,))
     assert not any(r.seconds for r in (a, b, c))
+    assert [r.verdict for r in (a, b, c, d)] == [Verdict.WRONG, Verdict.WRONG, Verdict.FAILED, Verdict.TIMED]
 
 
 def test_a_crash_costs_the_code_that_ran_and_the_others_run_again(
@@ -89,6 +94,7 @@ def test_a_crash_costs_the_code_that_ran_and_the_others_run_again(
     assert a.refusal.startswith("C[1] has to be")
     assert b.refusal == c.refusal == "the process crashed with SIGILL after 1.0 seconds while it was running the code"
     assert d.seconds == (0.0,)
+    assert [r.verdict for r in (a, b, c)] == [Verdict.WRONG, Verdict.CRASHED, Verdict.CRASHED]
 
 
 def test_code_that_does_not_compile_leaves_the_others(children: tuple[list[ChildEnd], list[list[str]]]) -> None:
@@ -104,4 +110,5 @@ def test_nothing_is_run_where_nothing_compiles(children: tuple[list[ChildEnd], l
     (only,) = raced("bad")
     assert not children[1]
     assert "does not compile" in only.refusal
+    assert only.verdict is Verdict.NO_CODE
     assert race((), compiler=find_compiler(), flags=()) == ()

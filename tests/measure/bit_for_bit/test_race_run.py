@@ -23,7 +23,7 @@ def sums(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
 def raced(sums: ctypes.CDLL, monkeypatch: pytest.MonkeyPatch, *entries: str, rounds: int = 3) -> list[dict[str, Any]]:
     monkeypatch.setattr(race_run.ctypes, "CDLL", lambda name: sums)
     told = Told()
-    race_run.race({"original": "", "replaced": "", "rounds": rounds, "quiet": SMALL,
+    race_run.race({"original": "", "replaced": "", "rounds": rounds, "quiet": SMALL, "shares_cores": False,
                    "checks": [item(e) for e in entries]}, cast(Reporter, told))
     return told.reports
 

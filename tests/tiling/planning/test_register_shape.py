@@ -55,7 +55,7 @@ def test_a_machine_without_vectors_has_no_block() -> None:
 @pytest.mark.parametrize(("rows", "columns"), [(4, 8), (5, 9), (7, 31), (12, 32), (1, 1), (3, 40)])
 def test_blocks_of_a_tile_cover_it(rows: int, columns: int) -> None:
     shape = fitting()[0]
-    parts = shapes.block_parts(shape, rows, columns, LANES)
+    parts = shapes.block_parts((shape.row_count, shape.column_count), rows, columns, LANES)
     covered = sum(r for r, _ in parts) / -(-columns // shape.column_count)
     assert covered == rows
     assert all(r <= shape.row_count and v <= shape.column_count // LANES for r, v in parts)
