@@ -203,8 +203,7 @@ def _tiled(schedule: Schedule, options: TilingOptions, planned: set[int] | None 
     numbers = {id(band): number for number, band in enumerate(n for n in walk(tree.root) if isinstance(n, Band))}
     decided, misfits = plan_bands(schedule.dependences, tree, numbers, options)
     plans = {number: plan for number, plan in decided.items() if isinstance(plan, BandPlan)}
-    if planned is not None:
-        planned.update(number for number, plan in plans.items() if plan.pieces is not None)
+    _note_pieces(plans, planned)
     start = top(schedule.dependences, tree.domain)
     place = _Place(scop=schedule.scop, given=options, options=options, numbers=numbers, plans=plans)
     root = mark_loops(start, _rewrite(tree.root, start, place), options, schedule.scop)
@@ -225,6 +224,12 @@ def _tiled(schedule: Schedule, options: TilingOptions, planned: set[int] | None 
         result,
         tree=to_isl(LoopTree(domain=tree.domain, root=in_pieces(root, pieces))), one_at_a_time=OneAtATime(
             tree=to_isl(one_at_a_time(LoopTree(domain=tree.domain, root=root), pieces)), pieces=pieces))
+
+
+def _note_pieces(plans: Mapping[int, BandPlan], planned: set[int] | None) -> None:
+    """Add the bands that get split tiles, for who wants to know."""
+    if planned is not None:
+        planned.update(number for number, plan in plans.items() if plan.pieces is not None)
 
 
 COPY_OPERATIONS = LIMITS.copy_operations
