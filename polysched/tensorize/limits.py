@@ -136,6 +136,10 @@ class TensorizeLimits:
         24, unit="assignments", source="assignments of leaves that the ladder is asked about")
     unification_conflicts: int = constant(1000, unit="SAT conflicts", source="of the solver, per pair of expressions")
 
+    # matching/general_loops.py
+    ends_of_a_loop: int = constant(
+        4, unit="sums", source="of which the end of a loop is the least: each is a comparison in front of the nest")
+
     # matching/several_results.py
     most_hindered: int = constant(
         24, unit="assignments", source="assignments that fail their proof, after which no more are tried")

@@ -124,6 +124,16 @@ KINDS = {
     "sums in order": Kind(
         *FLOATS, {"C": ("float", "m"), "A": ("float", "m, n"), "B": ("float", "n")},
         ROWS + SUM + "C[i] = C[i] + A[i][k] * B[k];", in_order),
+    "halves of rows": Kind(
+        *ROW, MATRIX, ROWS + "for (int k = 0; k < n / 2; k++) C[i] += A[i][k + (n + 1) / 2] * B[k + n % 2 + n / 2];",
+        lambda x, m, n: x["C"] + wide(x["A"][:, (n + 1) // 2:]) @ wide(x["B"][(n + 1) // 2:])),
+    "the shorter of two sizes": Kind(
+        *DOT, {"C": ("int32_t", "m"), "A": ("int16_t", "m, n"), "B": ("int16_t", "n")},
+        "for (int i = 0; i < m && i < n; i++) for (int k = 0; k < n && k < 2 * m; k++) C[i] += A[i][k] * B[k];",
+        lambda x, m, n: x["C"] + np.pad(wide(x["A"][:n, :2 * m]) @ wide(x["B"][:2 * m]), (0, max(0, m - n)))),
+    "from the later of two sizes": Kind(
+        *ROW, MATRIX, ROWS + "for (int k = m > 30 ? m - 30 : 0; k < n; k++) C[i] += A[i][k] * B[k];",
+        lambda x, m, n: x["C"] + wide(x["A"][:, max(m - 30, 0):]) @ wide(x["B"][max(m - 30, 0):])),
     "results in one array": Kind(
         *BUTTERFLY, {"P": ("int32_t", "2 * m")},
         ROWS + "{ int t = P[2 * i]; P[2 * i] = t + P[2 * i + 1]; P[2 * i + 1] = t - P[2 * i + 1]; }",

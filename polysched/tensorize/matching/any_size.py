@@ -21,6 +21,7 @@ from polysched.scop.body import Expr, IteratorRef, Load, ParameterRef, walk
 from polysched.scop.points import SetOrMap, isl_value
 from polysched.scop.scop import Access, AccessKind, Scop, Storage
 from polysched.tensorize.description.contraction import Kind
+from polysched.tensorize.matching.general_loops import NotGeneralError, affine_sum, loops_of_all_sizes, number
 from polysched.tensorize.matching.grouping import are_one_at_all_sizes
 from polysched.tensorize.matching.mapping import Match
 from polysched.tensorize.matching.operand_layout import LayoutTable
@@ -32,8 +33,15 @@ from polysched.tensorize.proofs.ideal import sums_from_zero
 from polysched.tensorize.proofs.isl_check import IslCheck
 from polysched.tensorize.software.elements import subscripts_of
 from polysched.tensorize.software.fragment import Fragment, SoftwareLoop, are_one
-from polysched.tensorize.software.polynomials import Polynomial, Quotient, affine_text, of_affine
-from polysched.tensorize.software.sizes import LEAST, Conditions, Size, bytes_fit, is_general, run_time_sizes, same
+from polysched.tensorize.software.sizes import (
+    LEAST,
+    Conditions,
+    Size,
+    bytes_fit,
+    is_general,
+    run_time_sizes,
+    same,
+)
 
 LOOPS_STAY, TIED = "loops stay around the instruction", "depend on each other"
 """Reasons; the pipeline then looks inside of the loop that statements share, whose iterator is one more size."""
@@ -103,10 +111,6 @@ class GeneralMatch:
     temporaries: Mapping[str, tuple[int, ...]]
 
 
-class NotGeneralError(Exception):
-    """Why a match holds for its sample sizes only; the text is a reason for the user."""
-
-
 def for_all_sizes(match: Match, dependences: Dependences, unknown: Sequence[str], *,
                   gone: Iterable[str] = (), given: Scop | None = None) -> GeneralMatch:
     """The match as one for all values of some parameters.
@@ -129,7 +133,7 @@ def for_all_sizes(match: Match, dependences: Dependences, unknown: Sequence[str]
     _prove_merged(fragment, given or scop, context, unknown)
     _prove_separated(fragment, given or scop)
     values, conditions = run_time_sizes(fragment.sizes, unknown)
-    loops, around, lowers = _loops(fragment, domain, values)
+    loops, around, lowers = loops_of_all_sizes(fragment, domain, values)
     _require_whole_sums(match, loops, conditions)
     _require_iterations(loops, conditions)
     extents = _Extents(fragment, unknown, context, values)
@@ -233,47 +237,6 @@ def over(relation: SetOrMap, sizes: Mapping[str, int], unknown: Sequence[str]) -
     return relation
 
 
-def _affine(value: isl.PwAff, context: isl.Set) -> Polynomial | None:
-    """A sum of parameters, and of these divided by numbers: the end of a loop in steps."""
-    return of_affine(value.gist(context.params()).coalesce(), quotients=True)
-
-
-def _loops(fragment: Fragment, domain: isl.Set,
-           values: Mapping[str, int]) -> tuple[tuple[SoftwareLoop, ...], isl.Set, dict[str, str]]:
-    """The loops, the box of their least and last values over the parameters, and the least ones in isl's words."""
-    loops, bounds, lowers = [], [], {}
-    for at, name in enumerate(fragment.statement.iterators):
-        low, high = (_end(domain, at, last=last) for last in (False, True))
-        if low is None or high is None:
-            raise NotGeneralError(f"the ends of loop {name} are not affine in the sizes")
-        lowers[name] = affine_text(low)
-        bounds.append(f"{lowers[name]} <= {name} <= {affine_text(high)}")
-        first, last = (_number(form, values) for form in (low, high))
-        loops.append(SoftwareLoop(name, first, last - first + 1))
-    names = ", ".join(n for n, v in values.items() if isinstance(v, Size))
-    iterators = f"{fragment.statement.name}[{', '.join(fragment.statement.iterators)}]"
-    box = isl.Set.read_from_str(isl.DEFAULT_CONTEXT,
-                                f"[{names}] -> {{ {iterators} : {' and '.join(bounds) or 'true'} }}")
-    return tuple(loops), box.intersect_params(domain.params()), lowers
-
-
-def _end(domain: isl.Set, at: int, *, last: bool) -> Polynomial | None:
-    """The least or last value of a loop; where that is the least of several, one of them that no iteration exceeds."""
-    end = domain.dim_max(at) if last else domain.dim_min(at)
-    if (found := _affine(end, domain.params())) is not None:
-        return found
-    values = domain.project_out(isl.dim_type.set, at + 1, domain.dim(isl.dim_type.set) - at - 1)
-    values = values.project_out(isl.dim_type.set, 0, at)
-    for _, piece in end.get_pieces():
-        bound = isl.Set.from_pw_aff(isl.PwAff.from_aff(piece)).intersect_params(domain.params())
-        pairs = values.flat_product(bound)
-        beyond = isl.Set.read_from_str(isl.DEFAULT_CONTEXT, f"{{ [x, e] : x {'>' if last else '<'} e }}")
-        form = _affine(isl.PwAff.from_aff(piece), domain.params())
-        if form is not None and pairs.intersect(beyond).is_empty():
-            return form
-    return None
-
-
 def _prove_slanted(match: Match, sample: Fragment) -> None:
     """What lies inside the box and outside the domain adds nothing, or is not stored, at any size."""
     fragment, indexes = match.fragment, [part.indexes for part in match.groups]
@@ -294,23 +257,6 @@ def _require_iterations(loops: Sequence[SoftwareLoop], conditions: Conditions) -
     for loop in loops:
         if isinstance(extent := loop.extent, Size) and (extent.least is None or extent.least < 1):
             conditions.require(f"{extent} >= 1")
-
-
-def _number(form: Polynomial, values: Mapping[str, int]) -> int:
-    """The value of a sum; a number, or a size that only the running program knows."""
-    total = 0
-    for monomial, factor in form.items():
-        product = factor
-        for name in monomial:
-            product = (_quotient(name, values) if isinstance(name, Quotient) else values[name]) * product
-        total = product + total
-    return total
-
-
-def _quotient(name: Quotient, values: Mapping[str, int]) -> int:
-    """What sizes divide, rounded down, in operations on numbers that are not negative."""
-    over = _number(name.over, values)
-    return over // name.by if over >= 0 else -((-over + (name.by - 1)) // name.by)
 
 
 @dataclass(frozen=True, eq=False)
@@ -337,10 +283,10 @@ class _Extents:
             form = None
             if extent is not None:
                 values = over(isl.Set.from_pw_aff(extent), self.fragment.sizes, self.unknown)
-                form = _affine(values.dim_max(0), self.context)
+                form = affine_sum(values.dim_max(0), self.context)
             if form is None:
                 raise NotGeneralError(f"the extents of {name} are not affine in the sizes")
-            found.append(_number(form, self.values))
+            found.append(number(form, self.values))
         return tuple(found)
 
 
@@ -418,13 +364,21 @@ def _moves_as(access: Access, fragment: Fragment, domain: isl.Set, unknown: Sequ
     elements = reached.as_multi_aff()
     for at, index in enumerate(fragment.indices[access.reference]):
         aff, wanted = elements.get_aff(at), dict(index.coefficients)
-        if aff.dim(isl.dim_type.div) or not aff.get_denominator_val().is_one():
+        if _divides_iterators(aff) or not aff.get_denominator_val().is_one():
             return False
         for position, name in enumerate(fragment.statement.iterators):
             moved = int(aff.get_coefficient_val(isl.dim_type.in_, position).get_num_si())
             if name not in still and moved != wanted.get(name, 0):
                 return False
     return True
+
+
+def _divides_iterators(aff: isl.Aff) -> bool:
+    """Whether it rounds a quotient that iterators change; `n / 2` of a size stands still."""
+    used = [aff.get_div(at) for at in range(aff.dim(isl.dim_type.div))
+            if not aff.get_coefficient_val(isl.dim_type.div, at).is_zero()]
+    return any(_divides_iterators(div) or any(not div.get_coefficient_val(isl.dim_type.in_, at).is_zero()
+                                              for at in range(div.dim(isl.dim_type.in_))) for div in used)
 
 
 def _prove_order(match: Match, dependences: Dependences, context: isl.Set, unknown: Sequence[str]) -> None:

@@ -11,6 +11,7 @@ from polysched.scop.body import Binary, Cast, Expr, IteratorRef, Literal, Parame
 from polysched.scop.dtypes import INT64
 from polysched.scop.points import fix_parameters
 from polysched.scop.scop import Access, Array
+from polysched.tensorize.software.sizes import is_general
 
 _DENSE = re.compile(r"[^{]*(\[\{\}\])*")
 
@@ -109,15 +110,30 @@ def linear_form(e: Expr, sizes: Mapping[str, int]) -> dict[str, int] | None:
         case Unary() if e.op == "-":
             inner = linear_form(e.operand, sizes)
             return None if inner is None else {n: -c for n, c in inner.items()}
-        case Binary() if e.op in ("+", "-", "*"):
+        case Binary():
             left, right = linear_form(e.left, sizes), linear_form(e.right, sizes)
-            if left is None or right is None:
-                return None
-            if e.op == "*":
-                if set(left) - {""} and set(right) - {""}:
-                    return None
-                factor, rest = (right.get("", 0), left) if set(left) - {""} else (left.get("", 0), right)
-                return {n: c * factor for n, c in rest.items()}
-            sign = 1 if e.op == "+" else -1
-            return {n: left.get(n, 0) + sign * right.get(n, 0) for n in {*left, *right}}
+            return None if left is None or right is None else _combined(e.op, left, right)
     return None
+
+
+def _combined(op: str, left: Mapping[str, int], right: Mapping[str, int]) -> dict[str, int] | None:
+    """The form of an operation on two forms."""
+    if op == "*":
+        if set(left) - {""} and set(right) - {""}:
+            return None
+        factor, rest = (right.get("", 0), left) if set(left) - {""} else (left.get("", 0), right)
+        return {n: c * factor for n, c in rest.items()}
+    if op in ("+", "-"):
+        sign = 1 if op == "+" else -1
+        return {n: left.get(n, 0) + sign * right.get(n, 0) for n in {*left, *right}}
+    return _divided(left, right, rest=op == "%") if op in ("/", "%") else None
+
+
+def _divided(left: Mapping[str, int], right: Mapping[str, int], *, rest: bool) -> dict[str, int] | None:
+    """A number divided by a positive one, as C does, or what is left of it; None for what moves with an iterator."""
+    if set(left) | set(right) != {""} or is_general(right[""]) or right[""] <= 0:
+        return None
+    value, by = left[""], right[""]
+    if value < 0:
+        return None if is_general(value) else {"": -(-value % by if rest else -value // by)}
+    return {"": value % by if rest else value // by}

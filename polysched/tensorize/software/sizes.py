@@ -205,11 +205,19 @@ def same(left: int, right: int) -> bool:
 
 def least_of(left: int, right: int) -> int:
     """The smaller one of two numbers."""
+    return _one_of(left, "<", right, min(int(left), int(right)))
+
+
+def greatest_of(left: int, right: int) -> int:
+    """The greater one of two numbers."""
+    return _one_of(left, ">", right, max(int(left), int(right)))
+
+
+def _one_of(left: int, sign: str, right: int, sample: int) -> int:
     for value in (left, right):
         if isinstance(value, Size) and not same(left, right):
-            return Size(min(int(left), int(right)), f"({left} < {right} ? {left} : {right})", least=None,
-                        conditions=value.conditions)
-    return min(int(left), int(right)) if not is_general(left, right) else left
+            return Size(sample, f"({left} {sign} {right} ? {left} : {right})", least=None, conditions=value.conditions)
+    return sample if not is_general(left, right) else left
 
 
 def bytes_fit(extents: Iterable[int], element_bytes: int) -> str:

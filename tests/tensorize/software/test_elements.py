@@ -13,6 +13,7 @@ from polysched.target import find_compiler
 from polysched.tensorize import find_intrinsic, match
 from polysched.tensorize.emission import EmissionOptions, emit_match
 from polysched.tensorize.options import TensorizeOptions
+from polysched.tensorize.software.elements import linear_form
 from tests.tensorize.compiled import call, compiled
 
 SIZES = {"m": 11, "n": 19, "q": 13, "la": 14, "lb": 21, "lc": 23}
@@ -129,3 +130,20 @@ def test_elements_that_only_fixed_sizes_tell_are_named_so() -> None:
 """)
     why = str(match(scop, find_intrinsic("vpmaddwd"), sizes={"n": 8, "q": 16}).explanations[0])
     assert "depends on data" not in why
+
+
+@pytest.mark.parametrize("n", [0, 1, 7, 8, -7])
+def test_sizes_are_divided_as_in_c(n: int) -> None:
+    """`n / 2` and `n % 3` stand still, whatever the size; what an iterator moves in steps has no form."""
+    scop = from_c_text("""void f(int n, short a[99], short b[99]) {
+#pragma scop
+    for (int i = 0; i < 9; i++)
+        a[2 * i + n / 2 - n % 3 + 20] = b[i / 2 + 3];
+#pragma endscop
+}
+""")
+    statement = scop.statement("S0")
+    (written,), (read,) = statement.writes, statement.reads
+    half, rest = abs(n) // 2 * (1 if n > 0 else -1), abs(n) % 3 * (1 if n > 0 else -1)
+    assert linear_form(written.subscripts[0], {"n": n}) == {"": half - rest + 20, "i": 2}
+    assert linear_form(read.subscripts[0], {"n": n}) is None

@@ -5,7 +5,16 @@ from operator import neg
 
 import pytest
 
-from polysched.tensorize.software.sizes import Size, divides, is_general, least_of, may_exceed, run_time_sizes, same
+from polysched.tensorize.software.sizes import (
+    Size,
+    divides,
+    greatest_of,
+    is_general,
+    least_of,
+    may_exceed,
+    run_time_sizes,
+    same,
+)
 
 
 def blocks(count: int, size: int) -> int:
@@ -20,6 +29,7 @@ EXPRESSIONS = {
     "remainder": lambda n, m: (n * m) % 7 + n // 3,
     "difference": lambda n, m: 5 - n + m,
     "least": lambda n, m: least_of(n, m * 2),
+    "greatest": lambda n, m: greatest_of(n, m * 2),
     "nothing": lambda n, m: n * 0 + m * 1 - 0,
     "negative of a negative": lambda n, m: neg(neg(n + m)),
 }
@@ -35,8 +45,11 @@ def test_the_text_computes_the_number(name: str) -> None:
     if name == "least":
         text = "min(ps_size_n, (ps_size_m * 2))"
         assert str(made) == "(ps_size_n < (ps_size_m * 2) ? ps_size_n : (ps_size_m * 2))"
+    if name == "greatest":
+        text = "max(ps_size_n, (ps_size_m * 2))"
+        assert str(made) == "(ps_size_n > (ps_size_m * 2) ? ps_size_n : (ps_size_m * 2))"
     for n, m in itertools.product((2, 3, 5, 6, 7, 23, 24, 25, 1000), repeat=2):
-        assert eval(text, {"ps_size_n": n, "ps_size_m": m, "min": min}) == compute(n, m)
+        assert eval(text, {"ps_size_n": n, "ps_size_m": m, "min": min, "max": max}) == compute(n, m)
 
 
 def test_comparisons_are_for_all_sizes_or_become_conditions() -> None:
