@@ -192,12 +192,7 @@ def _for_elements(options: TilingOptions, scop: Scop) -> TilingOptions:
 
 
 def _tiled(schedule: Schedule, options: TilingOptions, planned: set[int] | None = None) -> TiledSchedule:
-    """As `tile`, within one budget.
-
-    Parameters
-    ----------
-    planned : takes the numbers of the bands that get split tiles, as soon as that is known.
-    """
+    """As `tile`, within one budget; `planned` takes the bands that get split tiles, as soon as that is known."""
     options = _for_elements(options, schedule.scop)
     tree = from_isl(schedule.tree)
     numbers = {id(band): number for number, band in enumerate(n for n in walk(tree.root) if isinstance(n, Band))}
