@@ -21,6 +21,7 @@ from polysched.emit_gpu.tensor_cores.printers import printer_of
 from polysched.scop.body import ParameterRef, statement_expressions, walk
 from polysched.scop.dtypes import BOOL, UINT8, DType
 from polysched.scop.scop import Array, Scop
+from polysched.target.one_line import OneLine
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +43,7 @@ class Argument:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Kernel:
+class Kernel(OneLine):
     """A kernel as text.
 
     Parameters

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from polysched.target.one_line import OneLine
+
 
 @dataclass(frozen=True, kw_only=True)
-class Gpu:
+class Gpu(OneLine):
     """A GPU.
 
     Parameters
