@@ -205,6 +205,14 @@ class Place:
         """Whether records of this place are a client's."""
         return self.numerics.startswith(f'{{"{CLIENT}":')
 
+    @property
+    def client(self) -> str:
+        """Whose records these are, in words; empty for those of regions."""
+        try:
+            return str(json.loads(self.numerics)[CLIENT]) if self.is_of_client else ""
+        except ValueError:   # a database may say anything
+            return ""
+
 
 def place_of(options: PipelineOptions, compiler: Compiler, *, threads: int, flags: tuple[str, ...]) -> Place:
     """This machine with a compiler, its flags, threads, and the numerics of the options."""
