@@ -65,3 +65,15 @@ def test_the_place_of_a_client_is_no_regions_and_tells_whose_it_is():
     assert own != place.of_client("plans of an instruction", statement="S1")
     hostile = Place(machine="m", threads=2, compiler="gcc", numerics='{" client": no JSON')
     assert hostile.client == ""
+
+
+def test_parameters_of_macros_are_no_names_of_the_program():
+    code = """#define polysched_min(a, b) ((a) < (b) ? \\
+  (a) : (b))
+for (long i = 0; i < polysched_min(n, 9); i++) a[i] = b[i] + x[i];
+"""
+    loop = code.index("for")
+    renamed = code[:loop] + code[loop:].replace("a[", "Out[").replace("b[", "In[")
+    assert code_identity(code) == code_identity(renamed)
+    assert code_identity(code) != code_identity(code.replace("(a) : (b)", "(b) : (a)"))
+    assert code_identity(code) != code_identity(code.replace("b[i] + x", "x[i] + x"))

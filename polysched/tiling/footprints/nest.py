@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -114,6 +115,11 @@ class Nest(OneLine):
             return (self,)
         return tuple(replace(self, deepest=(name,), density=1.0, references=nest_references(
             known.scop, (name,), known.path, self.parameters, first=known.first)) for name in self.deepest)
+
+    @cached_property
+    def touched_alike(self) -> frozenset[object]:
+        """What tells traffic apart: how many references of each form there are, and whether they write."""
+        return frozenset(Counter((r.form, r.writes) for r in self.references).items())
 
 
 def nest_of(scop: Scop, position: Position, members: tuple[isl.UnionPwAff, ...],
