@@ -33,8 +33,8 @@ RUNS = {
     "product_tf32": ["{float32}", *PRODUCT, "--tensor-cores", "tf32", "--tolerance", "1e-2"]}
 """Programs that `polysched run --target cuda` verifies against the original and times, copies to the device included.
 How many times faster diamonds are than a launch per step follows from two of the records."""
-ARRAYS = "arrays"
-"""Kernels on torch's arrays in the GPU's memory, beside NumPy's: `arrays_on_a_gpu.py`."""
+SCRIPTS = {"arrays": "arrays_on_a_gpu.py", "aims": "aims_on_a_gpu.py"}
+"""Kernels on torch's arrays in the GPU's memory: beside NumPy's, and beside the peers that are to be reached."""
 TYPES = {"int8": ("int", "signed char"), "float16": ("float", "_Float16"), "float32": ("float", "float")}
 """Results and operands of the products."""
 
@@ -89,7 +89,7 @@ def dry_run(install: Sequence[str], results: Path) -> int:
 
 def runnable() -> list[str]:
     """All that runs."""
-    return [*EXPERIMENTS, *RUNS, ARRAYS]
+    return [*EXPERIMENTS, *RUNS, *SCRIPTS]
 
 
 def no_gpu() -> str | None:
@@ -103,8 +103,8 @@ def no_gpu() -> str | None:
 def command(python: str, name: str, results: Path) -> list[str]:
     """The command of one experiment."""
     where = str(results.resolve() / f"{name}.jsonl")
-    if name == ARRAYS:
-        return [python, str(ROOT / "experiments" / "arrays_on_a_gpu.py"), "--results", where]
+    if name in SCRIPTS:
+        return [python, str(ROOT / "experiments" / SCRIPTS[name]), "--results", where]
     if name in RUNS:
         words = [word.format(**{kind: product_file(results, kind) for kind in TYPES}) for word in RUNS[name]]
         return [python, "-m", "polysched", "run", *words, "--target", "cuda", "--results", where]

@@ -19,6 +19,7 @@ from typing import Any
 from polysched.errors import PolyschedError
 from polysched.experiment import Case, Experiment, Record, Report, Settings
 from polysched.experiment.tables import markdown_table
+from polysched.gpu import GpuOptions
 from polysched.pipeline.files import transform_file
 from polysched.pipeline.options import PipelineOptions
 
@@ -52,7 +53,8 @@ def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
         path = Path(folder) / "f.c"
         shutil.copy(KERNELS / f"{case.name}.c", path)
         try:
-            text = transform_file(path, PipelineOptions(device="opencl")).text
+            gpu = GpuOptions(devices=("sm_80", "sm_90"))   # Oclgrind stands for a GPU
+            text = transform_file(path, PipelineOptions(device="opencl", gpu=gpu)).text
         except PolyschedError as error:
             return {"not_run": error.problem}
         count = len(BARRIER.findall(text))

@@ -49,6 +49,7 @@ MLIR = ".mlir"
 C_OR_MLIR = "C file with `#pragma scop` ... `#pragma endscop`, or FILE.mlir; - reads standard input"
 STANDARD_INPUT = "<stdin>"
 FUSIONS = ("none", "smart", "max", "typed", "cost")
+DESCRIBED_DEVICES = ("sm_80", "sm_90", "xe_lp", "pocl")
 TENSOR_INSTRUCTIONS = ("mma", "wmma", "wgmma")
 
 
@@ -154,6 +155,10 @@ def add_choices(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     group.add_argument("--safe", action="store_true",
                        help="keep the original code as an alternative: for the sizes for which the models do not say "
                             "that the transformed code pays; `run` keeps it altogether where that turns out slower")
+    group.add_argument("--device", dest="devices", type=words, default=(), metavar="NAME[,NAME]",
+                       help="devices whose models choose what is not given of `--target opencl` or `cuda`, of "
+                            f"{', '.join(DESCRIBED_DEVICES)} (default: of cuda sm_80 and sm_90; of opencl the device "
+                            "that is found here, or those of cuda where nothing describes it)")
     group.add_argument("--block", type=block_edges, default=(), metavar="X[,Y[,Z]]",
                        help="work items of a block of `--target opencl` or `cuda`, fastest dimension first (default: "
                             "those with which the model expects the least time, 256 in all at most)")
@@ -372,9 +377,9 @@ def device_mapping(arguments: argparse.Namespace, device: str | None) -> GpuOpti
     """How loops are mapped to a device, from the command line's options."""
     from polysched.gpu import GpuOptions
     steps = getattr(arguments, "time_tile", None) if device in WORK_ITEMS else None   # ranks have steps of their own
-    return GpuOptions(block=arguments.block, points=arguments.points, shared=arguments.shared_memory,
-                      tensor_cores=arguments.tensor_cores, tensor_instruction=arguments.tensor_instruction,
-                      time_tile=steps or 0)
+    return GpuOptions(devices=arguments.devices, block=arguments.block, points=arguments.points,
+                      shared=arguments.shared_memory, tensor_cores=arguments.tensor_cores,
+                      tensor_instruction=arguments.tensor_instruction, time_tile=steps or 0)
 
 
 def accelerator_mapping(arguments: argparse.Namespace) -> ScratchpadOptions:

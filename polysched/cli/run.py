@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
+import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -115,6 +117,7 @@ def run(arguments: argparse.Namespace) -> int:
         verify_order_if_asked(arguments, transformed.regions)
         if arguments.dump_stages:
             dump_stages(transformed.regions, arguments.dump_stages)
+        checked = effects_lines(transformed, arguments, shown)
         known = known_results(arguments)
         if output is not None and not arguments.safe:
             output.write(transformed.text)
@@ -128,8 +131,32 @@ def run(arguments: argparse.Namespace) -> int:
                               {"measurement": measurement_to_json(measurement)})
         if arguments.results and measurement.experiment not in known:
             keep(measurement, arguments.results)
+        for line in checked:
+            print(line, file=sys.stderr if STANDARD_OUTPUT in _written(arguments) else sys.stdout)
         return show(measurement, to_errors=STANDARD_OUTPUT in _written(arguments), safe=arguments.safe,
                     device=chosen_device(arguments), cut="tf32" in arguments.tensor_cores)
+
+
+def effects_lines(transformed: TransformedFile, arguments: argparse.Namespace, shown: Progress) -> list[str]:
+    """What calling functions says of the effects that a file declares for them.
+
+    Raises
+    ------
+    WrongResultError : one has other effects.
+    """
+    source = transformed.regions[0].scop.source
+    if source is None or not re.search(r"pragma\s+polysched\s+effects\b", source.text):
+        return []
+    from polysched.measure.bit_for_bit.effects_check import check_effects
+    shown.step("calling functions with declared effects")
+    options = transformed.regions[0].options
+    checked = check_effects(source.path, source.text, include_dirs=options.include_dirs, defines=options.defines,
+                            cc=options.cc, flags=measure_options(arguments).flags)
+    for each in checked:
+        if each.problem:
+            raise WrongResultError(f"{each}", where=source.path,
+                                   hint="declare all that the function reads and writes: `reads x[0:n] writes y[0:n]`")
+    return [str(each) for each in checked]
 
 
 def _written(arguments: argparse.Namespace) -> tuple[str | None, ...]:

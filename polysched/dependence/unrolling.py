@@ -17,7 +17,20 @@ from typing import TypeAlias
 import islpy as isl
 
 from polysched.dependence.limits import LIMITS
-from polysched.scop.body import Assign, BodyStatement, Expr, If, IteratorRef, Literal, Load, While, rebuild
+from polysched.scop.body import (
+    Address,
+    Assign,
+    BodyStatement,
+    Call,
+    Expr,
+    If,
+    IteratorRef,
+    Literal,
+    Load,
+    Perform,
+    While,
+    rebuild,
+)
 from polysched.scop.points import box_size, isl_value, points_of
 from polysched.scop.scop import Access, Scop, Statement
 
@@ -142,6 +155,8 @@ def _at_point(statement: Statement, positions: Sequence[int], point: Sequence[in
                 return Literal(str(values[e.name]), values[e.name], e.dtype)
             case Load():
                 return replace(e, reference=e.reference + suffix)
+            case Address():
+                return replace(e, references=tuple(name + suffix for name in e.references))
             case _:
                 return e
 
@@ -168,3 +183,8 @@ def _rewritten(item: BodyStatement, change: _Change, suffix: str) -> BodyStateme
                            otherwise=block(item.otherwise))
         case While():
             return replace(item, condition=rebuild(item.condition, change), body=block(item.body))
+        case Perform():
+            call = rebuild(item.call, change)
+            assert isinstance(call, Call)
+            return replace(item, call=call, target=None if item.target is None else item.target + suffix,
+                           read=None if item.read is None else item.read + suffix)

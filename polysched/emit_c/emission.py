@@ -11,6 +11,7 @@ from polysched.emit_c.passes import LoopPass
 from polysched.emit_c.region import Place, declares
 from polysched.emit_c.register_tiles.shared_panels import memory_of, shared_panels, stack_declaration
 from polysched.emit_c.scalar_code.heap import (
+    FEW_BYTES,
     Memory,
     constant_elements,
     local_declarations,
@@ -99,7 +100,10 @@ def _memories(scop: Scop, lowered: Lowered) -> Iterator[Memory]:
                 for array, name in lowered.heap.items())
     yield from (parts_of_threads(scop, t, line_bytes=line_bytes, few=fresh(f"{t.memory}_few"))
                 for t in lowered.placed.values() if t.memory)
-    yield from (memory_of(panel) for panel in shared_panels(lowered.loops) if not stack_declaration(panel))
+    for panel in shared_panels(lowered.loops):
+        if not stack_declaration(panel):
+            may_be_few = panel.outer and panel.bytes <= FEW_BYTES
+            yield memory_of(panel, fresh(f"{panel.name}_few") if may_be_few else "")
 
 
 def _few(scop: Scop, array: str, name: str, fresh: Callable[[str], str]) -> str:

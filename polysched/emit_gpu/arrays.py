@@ -13,7 +13,6 @@ from polysched.emit_gpu.fixed_values import bounds
 from polysched.emit_gpu.names import DeviceNames
 from polysched.errors import UnsupportedScopError
 from polysched.gpu.transfers import DeviceArray
-from polysched.scop.dtypes import BOOL
 from polysched.scop.scop import Array, Scop
 
 _PLAIN = re.compile(r"(?P<base>.*?)(\[\{\}\])*", re.DOTALL)
@@ -72,12 +71,9 @@ def buffer_of(scop: Scop, own: DeviceArray, names: DeviceNames) -> Buffer:
 
     Raises
     ------
-    UnsupportedScopError : the host does not have the array in one piece, or its type has no defined size there.
+    UnsupportedScopError : the host does not have the array in one piece.
     """
     array = own.array
-    if array.dtype == BOOL:
-        raise UnsupportedScopError(f"a device has no memory for the _Bool {array.name}", where=array.name,
-                                   hint="use unsigned char")
     fields = _fields(scop, array)
     live = not (own.copied_in.is_empty() and own.copied_out.is_empty())
     context, extents = scop.context.params(), _extents(scop, array)

@@ -11,8 +11,20 @@ from polysched.emit_c.scalar_code.c_text import CText, call, cast
 from polysched.emit_c.scalar_code.expressions import ExpressionPrinter
 from polysched.emit_c.scalar_code.python_operators import python_call
 from polysched.errors import UnsupportedScopError
-from polysched.scop.body import Call, Expr, Literal, statement_expressions, walk
-from polysched.scop.dtypes import BFLOAT16, FLOAT16, FLOAT32, LONGDOUBLE, UINT16, DType
+from polysched.scop.body import (
+    Assign,
+    Binary,
+    BodyStatement,
+    Call,
+    Expr,
+    If,
+    Literal,
+    Load,
+    While,
+    statement_expressions,
+    walk,
+)
+from polysched.scop.dtypes import BFLOAT16, BOOL, FLOAT16, FLOAT32, INT32, LONGDOUBLE, UINT8, UINT16, DType
 from polysched.scop.scop import Scop, Statement
 
 _NAMES = (
@@ -46,8 +58,46 @@ def refuse_own_names(scop: Scop) -> None:
 
 
 def device_type(dtype: DType) -> str:
-    """How device code declares the elements of an array: as bits where it can only move them."""
+    """How device code declares the elements of an array: as bits where it can only move them, truths as bytes."""
+    if dtype == BOOL:
+        return UINT8.c_name
     return UINT16.c_name if dtype in MOVED_TYPES else dtype.c_name
+
+
+def with_bytes_for_truths(scop: Scop) -> Scop:
+    """The program with a byte, 0 or 1, for every element of type `_Bool`, of which no device has arrays.
+
+    Source: OpenCL C 1.2, section 6.9; C11 6.3.1.2.
+    """
+    if all(array.dtype != BOOL for array in scop.arrays):
+        return scop
+    return replace(scop, arrays=tuple(replace(a, dtype=UINT8) if a.dtype == BOOL else a for a in scop.arrays),
+                   statements=tuple(replace(s, body=_with_truths(s.body)) for s in scop.statements))
+
+
+def _with_truths(body: tuple[BodyStatement, ...]) -> tuple[BodyStatement, ...]:
+    """The same assignments, which store whether a value is not zero."""
+    return tuple(map(_with_truth, body))
+
+
+def _with_truth(item: BodyStatement) -> BodyStatement:
+    match item:
+        case If():
+            return replace(item, then=_with_truths(item.then), otherwise=_with_truths(item.otherwise))
+        case While():
+            return replace(item, body=_with_truths(item.body))
+        case Assign(dtype=dtype) if dtype != BOOL:
+            return item
+        case Assign(op=None, value=value):
+            return replace(item, value=_is_true(value))
+        case Assign(op=op, read=read, value=value):
+            assert op is not None, "the case above"
+            assert read is not None, "there is one with every operator"
+            return replace(item, op=None, read=None, value=_is_true(Binary(op, Load(read, BOOL), value, value.dtype)))
+
+
+def _is_true(value: Expr) -> Expr:
+    return Binary("!=", value, Literal("0", 0, INT32), INT32)
 
 
 def refuse_unsupported(scop: Scop, apart: Collection[str] = ()) -> None:

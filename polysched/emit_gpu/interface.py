@@ -13,13 +13,14 @@ from polysched.emit_gpu.cuda_wheels import wheel_flags as cuda_wheel_flags
 from polysched.emit_gpu.opencl_runtime import RUNTIME as OPENCL_RUNTIME
 from polysched.emit_gpu.opencl_wheels import wheel_flags
 from polysched.errors import UsageError
+from polysched.target.one_line import OneLine
 
 CUDA_ON_CPU = Path(__file__).parent / "cuda_on_cpu"
 """Headers that stand in for NVIDIA's and run the kernels on the CPU."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Interface:
+class Interface(OneLine):
     """A language of devices.
 
     Parameters

@@ -21,10 +21,11 @@ from polysched.gpu.bands import values_of
 from polysched.gpu.instances import fixed, image_of
 from polysched.gpu.mapping import GpuMapping, Launch, Phase
 from polysched.gpu.staging import Names
+from polysched.target.one_line import OneLine
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class KernelLoops:
+class KernelLoops(OneLine):
     """What a work item runs.
 
     Parameters

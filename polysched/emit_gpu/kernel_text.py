@@ -12,7 +12,7 @@ from polysched.emit_c.scalar_code.index_printer import IndexPrinter, parameter_r
 from polysched.emit_c.scalar_code.statements import INDENT
 from polysched.emit_gpu.arrays import Buffer
 from polysched.emit_gpu.body_text import BodyPrinter
-from polysched.emit_gpu.dialect import device_type
+from polysched.emit_gpu.dialect import device_type, with_bytes_for_truths
 from polysched.emit_gpu.interface import OPENCL, Interface
 from polysched.emit_gpu.kernel_loops import KernelLoops
 from polysched.emit_gpu.names import DeviceNames
@@ -21,6 +21,7 @@ from polysched.emit_gpu.tensor_cores.printers import printer_of
 from polysched.scop.body import ParameterRef, statement_expressions, walk
 from polysched.scop.dtypes import BOOL, UINT8, DType
 from polysched.scop.scop import Array, Scop
+from polysched.target.one_line import OneLine
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +43,7 @@ class Argument:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Kernel:
+class Kernel(OneLine):
     """A kernel as text.
 
     Parameters
@@ -89,7 +90,8 @@ class KernelPrinter:
         spellings = {p.name: CText(self.names.parameters[p.name]) for p in self.scop.parameters}
         index = IndexPrinter(parameters=parameter_ranges(self.scop, self.scop.context.params()), spellings=spellings,
                              macros=self.macros)
-        device = replace(self.scop, arrays=tuple(self._device_array(a) for a in self.scop.arrays))
+        device = with_bytes_for_truths(
+            replace(self.scop, arrays=tuple(self._device_array(a) for a in self.scop.arrays)))
         body = BodyPrinter(scop=device, index=index, interface=self.interface)
         printer = PhasePrinter(body=body, loops=loops, interface=self.interface, names=self.names)
         if loops.launch.shares == 1:

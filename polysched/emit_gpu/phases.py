@@ -27,6 +27,7 @@ from polysched.gpu.instances import dealt, fixed, within
 from polysched.gpu.mapping import GpuMapping, Launch, Phase
 from polysched.gpu.staging import Names, elements_in_tile, item_in_phase, steps_of, touched
 from polysched.scop.scop import Scop, Statement
+from polysched.target.one_line import OneLine
 
 ITEM = "item"
 """What the number of a work item in its block is called, unless the program has the name."""
@@ -36,7 +37,7 @@ LANE = "lane"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class StagedTile:
+class StagedTile(OneLine):
     """A box of an array in shared memory.
 
     Parameters
@@ -52,7 +53,7 @@ class StagedTile:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Kept:
+class Kept(OneLine):
     """An element that a variable of the work item holds.
 
     Parameters
@@ -88,7 +89,7 @@ class TeamResult:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class PhaseLoops:
+class PhaseLoops(OneLine):
     """A phase of a work item.
 
     Parameters

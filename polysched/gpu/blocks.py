@@ -1,8 +1,8 @@
 """The work items of a block, and the points of each: a search over both under what a multiprocessor holds.
 
 From a block of the usual edges with one point each, a step doubles or halves an edge, moves a factor of two from one
-edge to another, or doubles the points along one coordinate.  The best step by the model is taken while it gains.  What
-needs more registers or shared memory than there is, is not weighed but counted.
+edge to another, or doubles or halves the points along one coordinate.  The best step by the models is taken while it
+gains.  What needs more registers or shared memory than there is, is not weighed but counted.
 
 Source: the constraints are those of the CUDA C++ Programming Guide, Technical Specifications per Compute Capability;
 why several points: V. Volkov, J. Demmel, "Benchmarking GPUs to Tune Dense Linear Algebra", SC 2008, section 4.
@@ -102,6 +102,8 @@ class BlockSearch:
             for k, count in enumerate(at.points):
                 if count < LIMITS.points_along and prod(at.points) * 2 <= LIMITS.most_points:
                     yield Sizes(at.block, _scaled(at.points, k, 2, 1))
+                if count % 2 == 0:
+                    yield Sizes(at.block, _scaled(at.points, k, 1, 2))
 
     def reason(self, launch: Launch) -> str | None:
         """What there is not enough of for a launch; None where it fits."""
@@ -124,7 +126,7 @@ class BlockSearch:
 
     def _is_block(self, sizes: Sizes) -> bool:
         """Whether a block has a warp at least, no more work items than all devices run, and a grid that all have."""
-        if not LIMITS.warp_items <= prod(sizes.block) <= LIMITS.block_1d:
+        if not max(gpu.warp for gpu in self.gpus) <= prod(sizes.block) <= LIMITS.block_1d:
             return False
         edges = zip(sizes.block, sizes.points, self.start.edges, self._bounded, strict=True)
         return all(own * count >= least or is_bounded for own, count, least, is_bounded in list(edges)[1:])

@@ -19,16 +19,21 @@ from polysched.scheduling.marks import LoopMark
 from polysched.scheduling.schedule import Schedule
 from polysched.scheduling.tree.loop_tree import multi_union_pw_aff
 from polysched.scheduling.tree.promises import check_promises
+from polysched.target.gpus import SM_80, SM_90, Gpu, find_gpus
+
+WITH_CUDA: tuple[Gpu, ...] = (SM_80, SM_90)
+"""Whose models choose where nobody names a device."""
 
 
-def map_to_device(schedule: Schedule, *, options: GpuOptions | None = None,
-                  sizes: Mapping[str, int] | None = None) -> GpuMapping:
+def map_to_device(schedule: Schedule, *, options: GpuOptions | None = None, sizes: Mapping[str, int] | None = None,
+                  gpus: tuple[Gpu, ...] = WITH_CUDA) -> GpuMapping:
     """Map a schedule to launches of kernels, loops of the host around them, and transfers.
 
     Parameters
     ----------
     schedule : without tiles.
     sizes : values of parameters for which the model chooses; as for `assumed_parameters`.
+    gpus : whose models choose, unless the options name devices.
 
     Raises
     ------
@@ -38,12 +43,14 @@ def map_to_device(schedule: Schedule, *, options: GpuOptions | None = None,
     options = options or GpuOptions()
     host = host_tree(schedule, options)
     host = with_time_tiles(schedule, host, options=options)
-    host = numbered(with_points(schedule, host, options=options, sizes=sizes or {}))
+    weighing = find_gpus(options.devices) or gpus
+    host = numbered(with_points(schedule, host, options=options, gpus=weighing, sizes=sizes or {}))
     tree = mapped_tree(schedule, host)
     check_legal(schedule.dependences, tree, what="mapping to the device")
     check_promises(schedule.dependences, tree, what="mapping to the device")
     arrays = _bounded(device_arrays(schedule.dependences))
-    return GpuMapping(schedule=schedule, host=host, tree=tree, arrays=arrays, options=options)
+    return GpuMapping(schedule=schedule, host=host, tree=tree, arrays=arrays, options=options,
+                      gpus=weighing)
 
 
 def mapped_tree(schedule: Schedule, host: HostNode) -> isl.Schedule:

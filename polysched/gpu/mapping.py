@@ -16,6 +16,7 @@ from polysched.gpu.transfers import DeviceArray
 from polysched.scheduling.schedule import Schedule
 from polysched.scop.scop import Scop, Statement
 from polysched.scop.shown import Shown
+from polysched.target.gpus import Gpu
 from polysched.target.one_line import OneLine
 from polysched.tensorize.description.intrinsic import Intrinsic
 
@@ -280,6 +281,7 @@ class GpuMapping(Shown):
     tree : the order of all instances as mapped, coordinates marked parallel; it has passed the legality check.
     arrays : what the device has of each array, and what is copied when.
     options : what was asked for.
+    gpus : whose models chose what was not asked for.
     """
 
     schedule: Schedule
@@ -287,6 +289,7 @@ class GpuMapping(Shown):
     tree: isl.Schedule
     arrays: tuple[DeviceArray, ...]
     options: GpuOptions
+    gpus: tuple[Gpu, ...]
 
     @property
     def scop(self) -> Scop:

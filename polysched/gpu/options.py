@@ -7,6 +7,7 @@ from math import prod
 
 from polysched.errors import UsageError
 from polysched.gpu.limits import LIMITS
+from polysched.target.gpus import find_gpus
 from polysched.target.one_line import OneLine
 
 BLOCKS = {1: (LIMITS.block_1d,), 2: (LIMITS.block_2d_x, LIMITS.block_2d_y),
@@ -29,7 +30,8 @@ class GpuOptions(OneLine):
 
     Parameters
     ----------
-    block : work items of a block per dimension, fastest first; those of `BLOCKS` unless given.
+    devices : names of `target.gpus.GPUS` whose models choose what is not given; those of the language unless given.
+    block : work items of a block per dimension, fastest first; chosen by the models unless given.
     points : values of each coordinate that a work item has, fastest first; chosen by the model unless given.
     shares : blocks that reduce together for one value, where a team reduces; chosen unless given.
     reassociate : sums and products of floats may run in another order, which rounds differently.
@@ -40,9 +42,10 @@ class GpuOptions(OneLine):
 
     Raises
     ------
-    UsageError : an edge or a number of points below 1, more than three of them, or too many points.
+    UsageError : an edge or a number of points below 1, more than three of them, or too many points; an unknown device.
     """
 
+    devices: tuple[str, ...] = ()
     block: tuple[int, ...] = ()
     points: tuple[int, ...] = ()
     shares: int = 0
@@ -53,6 +56,7 @@ class GpuOptions(OneLine):
     reassociate: bool = False
 
     def __post_init__(self) -> None:
+        find_gpus(self.devices)
         if len(self.block) > LIMITS.most_coordinates or any(edge < 1 for edge in self.block):
             raise UsageError(f"a block cannot be {'x'.join(map(str, self.block))}",
                              hint="one to three edges of at least 1, fastest first, for instance 32,8")

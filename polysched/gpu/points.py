@@ -20,37 +20,40 @@ from polysched.gpu.options import GpuOptions
 from polysched.gpu.shares import in_shares
 from polysched.gpu.staging import has_temporaries, phases_of
 from polysched.gpu.teams import with_team
-from polysched.gpu.tensor_cores import with_tensor_cores
+from polysched.gpu.tensor_cores import resized, with_tensor_cores
+from polysched.gpu.throughput import LaunchModel
 from polysched.scheduling.schedule import Schedule
 from polysched.scop.budget import with_budget
-from polysched.target.gpus import SM_80, SM_90, Gpu
+from polysched.target.gpus import Gpu
 from polysched.tiling.footprints.nest import assumed_parameters
 
-WEIGHED_FOR: tuple[Gpu, ...] = (SM_80, SM_90)
-"""The GPUs whose models choose: those with CUDA."""
 
-
-def with_points(schedule: Schedule, node: HostNode, *, options: GpuOptions, sizes: Mapping[str, int]) -> HostNode:
-    """The same launches with points and phases, as asked for or as the model weighs them.
+def with_points(schedule: Schedule, node: HostNode, *, options: GpuOptions, gpus: tuple[Gpu, ...],
+                sizes: Mapping[str, int]) -> HostNode:
+    """The same launches with points and phases, as asked for or as the models weigh them.
 
     Parameters
     ----------
+    gpus : whose models these are.
     sizes : values of parameters; as for `assumed_parameters`.
     """
+    def inside(part: HostNode) -> HostNode:
+        return with_points(schedule, part, options=options, gpus=gpus, sizes=sizes)
+
     match node:
         case HostSequence():
-            parts = (with_points(schedule, part, options=options, sizes=sizes) for part in node.parts)
-            return replace(node, parts=tuple(parts))
+            return replace(node, parts=tuple(map(inside, node.parts)))
         case HostLoop():
-            return replace(node, body=with_points(schedule, node.body, options=options, sizes=sizes))
+            return replace(node, body=inside(node.body))
         case Launch():
-            return _Chooser(schedule=schedule, options=options, sizes=sizes).chosen(node)
+            return _Chooser(schedule=schedule, options=options, gpus=gpus, sizes=sizes).chosen(node)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _Chooser:
     schedule: Schedule
     options: GpuOptions
+    gpus: tuple[Gpu, ...]
     sizes: Mapping[str, int]
 
     def chosen(self, launch: Launch) -> HostNode:
@@ -58,12 +61,32 @@ class _Chooser:
         if launch.tiles is not None:
             return launch
         if (product := with_tensor_cores(self.schedule, launch, options=self.options)) is not None:
-            return product
+            return self._with_other_sizes(product)
         team = with_team(self.schedule, launch, options=self.options, sizes=self.sizes)
         if team is None:
             return self._with_points(launch)
         assumed = assumed_parameters(self.schedule.scop, self.sizes)
         return in_shares(team, options=self.options, assumed=assumed)
+
+    def _with_other_sizes(self, product: Launch) -> Launch:
+        """Products on tensor cores with the sizes of which the models of GPUs with such cores expect most."""
+        scop, options, assumed = self.schedule.scop, self.options, assumed_parameters(self.schedule.scop, self.sizes)
+        able = tuple(gpu for gpu in self.gpus if not LaunchModel(
+            scop=scop, launch=product, gpu=gpu, sizes=assumed, registers=0).lacking)
+        if options.block or options.points or not able:
+            return product
+
+        def sized(sizes: Sizes) -> Launch:
+            return resized(self.schedule, product, sizes.block, sizes.points, options=options)
+
+        search = BlockSearch(scop=scop, start=product, sized=sized, gpus=able, sizes=assumed, blocks=True, points=True,
+                             known=self._known)
+        return with_budget(LIMITS.points_operations, search.best) or product
+
+    @property
+    def _known(self) -> bool:
+        """Whether all sizes are those of the calls."""
+        return all(own.name in self.sizes for own in self.schedule.scop.parameters)
 
     def _with_points(self, launch: Launch) -> Launch:
         scop, options = self.schedule.scop, self.options
@@ -72,9 +95,9 @@ class _Chooser:
         if not launch.coordinates or not (points or not options.block):
             return one
         search = BlockSearch(
-            scop=scop, start=one, sized=partial(self._with_phases, launch), gpus=WEIGHED_FOR,
+            scop=scop, start=one, sized=partial(self._with_phases, launch), gpus=self.gpus,
             sizes=assumed_parameters(scop, self.sizes), blocks=not options.block,
-            points=points, known=all(own.name in self.sizes for own in scop.parameters))
+            points=points, known=self._known)
         return with_budget(LIMITS.points_operations, search.best) or one
 
     def _asked(self, launch: Launch) -> tuple[int, ...]:

@@ -27,6 +27,7 @@ from polysched.gpu.options import GpuOptions
 from polysched.gpu.staging import has_temporaries, is_kept, parts_of
 from polysched.scheduling.schedule import Schedule
 from polysched.scop.budget import with_budget
+from polysched.scop.dtypes import Kind
 from polysched.target.costs import DEVICE
 from polysched.tiling.footprints.nest import assumed_parameters, extent_along
 
@@ -94,6 +95,8 @@ class _Finder:
     def _may_move(self, reduction: Reduction) -> bool:
         """Whether its updates may run in any order."""
         exact = reduction.exact and not reduction.dtype.is_float
+        if reduction.dtype.kind is Kind.BOOL:   # sums of truths are cut to one bit at every step
+            return False
         return (reduction.any_order and not reduction.beside and reduction.operator in OPERATORS
                 and (exact or self.options.reassociate))
 

@@ -13,7 +13,7 @@ Source: PTX ISA, section "Warp Level Matrix Multiply-Accumulate Instructions".
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import islpy as isl
@@ -80,8 +80,27 @@ def _found(schedule: Schedule, launch: Launch, options: GpuOptions) -> Launch | 
     finder = _Finder(schedule=schedule, launch=sized, options=options)
     parts = parts_of(schedule, sized)
     products = [finder.product(part) for part in parts]
-    if not any(products):
-        return None
+    return _with_products(schedule, sized, parts, products, options) if any(products) else None
+
+
+def resized(schedule: Schedule, launch: Launch, block: tuple[int, ...], points: tuple[int, ...], *,
+            options: GpuOptions) -> Launch:
+    """A launch whose products run on tensor cores with other sizes; without phases where these do not fit them."""
+    sized, own = replace(launch, block=block, points=points, phases=()), _INSTRUCTIONS[options.tensor_instruction]
+    products: list[TensorProduct | None] = []
+    for phase in launch.phases:
+        product = phase.tensor
+        warps = None if product is None else warps_of(sized, product.rows, product.columns * own.joined, own.together)
+        if product is not None and (warps is None or sized.items % (LIMITS.warp_items * own.together)
+                                    or not set(sized.edges[2:]) <= {1}):
+            return sized
+        products.append(product if product is None or warps is None else replace(product, warps=warps))
+    return _with_products(schedule, sized, parts_of(schedule, sized), products, options) or sized
+
+
+def _with_products(schedule: Schedule, sized: Launch, parts: Sequence[Phase],
+                   products: Sequence[TensorProduct | None], options: GpuOptions) -> Launch | None:
+    """The launch with a phase for each part, of which some are products; None where they take too much memory."""
     others = phases_of(schedule, sized, shared=options.shared) or parts
     phases: list[Phase] = []
     for part, other, product in zip(parts, others, products, strict=True):

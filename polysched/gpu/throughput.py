@@ -212,6 +212,7 @@ class LaunchModel:
                     kind = "warpgroup" if phase.tensor.together > 1 else "tensor"
                     pipe = f"{kind}{8 * self.scop.array(phase.tensor.left.array).dtype.bytes}"
                     total[pipe] = total.get(pipe, 0) + instances
+                    total["load"] = total.get("load", 0) + self._fragment_words(phase) * bool(instances)
                     continue
                 counts: dict[str, float] = {**statement_operations(statement, phase.kept)}
                 counts["load"] = sum(self._conflicts(phase, statement, access) / self._sharing[access.reference]
@@ -219,6 +220,17 @@ class LaunchModel:
                 for pipe, count in counts.items():
                     total[pipe] = total.get(pipe, 0) + instances * taken * count
         return {pipe: count for pipe, count in total.items() if count}
+
+    def _fragment_words(self, phase: Phase) -> float:
+        """Words that warps read from shared memory for a product; several together multiply them where they lie."""
+        product = phase.tensor
+        if product is None or phase.step is None or product.together > 1:
+            return 0.0
+        launches, blocks = self._counts
+        edges = zip(product.warps, (self.launch.edges[1], self.launch.edges[0]), strict=True)
+        each = sum(edge / warps for warps, edge in edges) * prod(product.warps)
+        words = self.scop.array(product.left.array).dtype.bytes / self.gpu.bank_bytes
+        return launches * blocks * each * extent_along(phase.domain, phase.step, self.sizes) * words
 
     @cached_property
     def _phases(self) -> tuple[Phase, ...]:
@@ -282,12 +294,23 @@ class LaunchModel:
     def _latency(self, launches: int, blocks: int, held: int) -> float:
         """Waves of blocks, each as long as one work item takes when nothing is in its way; its points overlap."""
         waves = ceil(blocks / (self.gpu.multiprocessors * max(held, 1)))
-        instances = sum(self._own(s, self.launch.domain) for s in self.scop.statements)
+        products = [phase for phase in self._phases if phase.tensor is not None]
+        instances = sum(self._own(s, phase.domain) for phase in self._phases if phase.tensor is None
+                        for s in self.scop.statements)
         each = instances / (launches * blocks * (self.launch.team or prod(self.launch.edges)))
         staged = any(phase.staged for phase in self.launch.phases)
         latencies = self.gpu.latencies
-        cycles = latencies["operation"] + latencies["shared" if staged else "global"]
-        return launches * waves * max(each, 1) * cycles / self.gpu.gigahertz / 1e9
+        cycles = max(each, 0 if products else 1) * (
+            latencies["operation"] + latencies["shared" if staged else "global"])
+        return launches * waves * (cycles + sum(map(self._product_cycles, products))) / self.gpu.gigahertz / 1e9
+
+    def _product_cycles(self, phase: Phase) -> float:
+        """Of a warp that has tensor cores to itself: a copy per tile, then one instruction waits for the other."""
+        assert phase.step is not None, "a product has steps"
+        assert phase.tensor is not None, "asked for products alone"
+        steps, latencies = extent_along(phase.domain, phase.step, self.sizes), self.gpu.latencies
+        return (ceil(steps / phase.edge) * latencies["global"] + ceil(steps / phase.tensor.sums) * (
+            latencies["shared"] + phase.tensor.intrinsic.cost.latency_cycles))
 
 
 def points_that_share(launch: Launch, statement: Statement, access: Access) -> int:

@@ -15,10 +15,11 @@ from polysched.dependence.dependences import DependenceKind, Dependences
 from polysched.gpu.limits import LIMITS
 from polysched.scop.budget import with_budget
 from polysched.scop.scop import Access, AccessKind, Array, Scop, Statement
+from polysched.target.one_line import OneLine
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class DeviceArray:
+class DeviceArray(OneLine):
     """An array as the device has it.
 
     Parameters

@@ -20,6 +20,11 @@ class GraphLimits:
         1 << 27, unit="elements", source="of all values of a graph that are computed while compiling: 512 MiB of "
                                          "float32, so that a short file does not fill the memory")
 
+    most_remembered_types: int = constant(
+        4096, unit="nodes", source="whose types are kept: the passes over a model of some hundred nodes make 3,000")
+    most_remembered_elements: int = constant(
+        64, unit="elements", source="of a shape or an axis that types follow from; real ones have under 10")
+
     # evaluation/sequences.py
     most_sequence_elements: int = constant(
         4096, unit="elements", source="of a sequence: each becomes a value of the graph; ONNX's tests have under 10")

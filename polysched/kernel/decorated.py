@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import logging
 import threading
 import warnings
@@ -28,6 +29,7 @@ from polysched.scop.python_frontend.environment import OuterNames, identity
 from polysched.scop.python_frontend.signature import ArgumentType, ArrayType, argument_types, bound_arguments
 from polysched.scop.python_frontend.source import FunctionSource, read_source
 from polysched.scop.scop import Scop
+from polysched.target.one_line import shortened
 from polysched.tensorize.decision import may_gain
 from polysched.tensorize.options import DEFAULT
 
@@ -71,6 +73,9 @@ class Kernel:
         self._sized: dict[object, Specialisation] = {}
         self._calls = KnownCalls()
         self._last: Specialisation | None = None
+
+    def __repr__(self) -> str:
+        return shortened(f"<polysched.kernel: {self.function.__qualname__}{inspect.signature(self.function)}>")
 
     def __reduce__(self) -> str:
         """By its name, as functions are pickled and copied."""

@@ -21,6 +21,7 @@ from polysched.scop.body import (
     If,
     Literal,
     ParameterRef,
+    Perform,
     Unary,
     While,
     children,
@@ -86,6 +87,8 @@ def _conversions(body: tuple[BodyStatement, ...]) -> Iterator[tuple[Expr, DType]
                 yield from _inside(item.value)
             case If() | While():
                 yield from _inside(item.condition)
+            case Perform():
+                yield from _inside(item.call)
 
 
 def _inside(value: Expr) -> Iterator[tuple[Expr, DType]]:

@@ -91,20 +91,30 @@ def load_bound(graph: OperatorGraph, shapes: Sequence[Shape], target: MeshTarget
     What an operator sends or gets crosses its sides, a piece from core to core by one link; what its cores pass on
     crosses the links inside; and all byte hops together are spread over all links.
     """
-    sent, got = _bytes_of(graph)
     found = [(-(-hop_bytes_bound(graph, shapes, target) // max(1, target.live_links)), "all byte hops over all links")]
     leaving, arriving = _pieces_of(graph, shapes)
     for number, shape in enumerate(shapes):
         links, name = sides(shape, target), graph.operators[number].name
-        if links:
-            found.append((-(-max(sent[number], got[number]) // links), f"sides of {name}"))
-        loads = np.zeros((4, shape.rows, shape.columns), dtype=np.int64)
-        for message in graph.inputs[number]:
-            passed_on(message, Rectangle(0, 0, shape.rows, shape.columns), loads)
-        found.append((int(loads.max()), f"what the cores of {name} pass on"))
+        crossing, inside = _own_loads(graph, number, shape, target)
+        found += [(crossing, f"sides of {name}"), (inside, f"what the cores of {name} pass on")]
         whole = max(whole_pieces_bound(leaving[number], links), whole_pieces_bound(arriving[number], links))
         found.append((whole, f"pieces, whole, at the sides of {name}"))
     return max(found)
+
+
+def own_load(graph: OperatorGraph, number: int, shape: Shape, target: MeshTarget) -> int:
+    """Bytes on the most loaded link for one operator's sake, whatever shapes the others have."""
+    return max(_own_loads(graph, number, shape, target))
+
+
+def _own_loads(graph: OperatorGraph, number: int, shape: Shape, target: MeshTarget) -> tuple[int, int]:
+    """Bytes on the most loaded link at the sides of an operator, and of what its cores pass on."""
+    sent, got = _bytes_of(graph)
+    links = sides(shape, target)
+    loads = np.zeros((4, shape.rows, shape.columns), dtype=np.int64)
+    for message in graph.inputs[number]:
+        passed_on(message, Rectangle(0, 0, shape.rows, shape.columns), loads)
+    return -(-max(sent[number], got[number]) // links) if links else 0, int(loads.max())
 
 
 def _bytes_of(graph: OperatorGraph) -> tuple[list[int], list[int]]:

@@ -31,6 +31,27 @@ class MeshLimits:
     fill_step: float = constant(
         0.05, unit="1", source="first guess: of the cores that shapes may take; so much is given back at a time "
                                "where they cannot be packed")
+    # shaping.py
+    reshaping_loads: int = constant(
+        48, unit="loads", source="of the busiest link that shapes are chosen for; first guess")
+    reshaping_budgets: int = constant(
+        32, unit="steps", source="of the mesh's cores between the fewest that shapes need and all; first guess")
+    reshaping_cores: float = constant(
+        2.0, unit="1", source="times the cores of the allocation's shape, at most; first guess")
+    reshaping_rounds: int = constant(
+        8, unit="rounds", source="over all operators; first guess")
+    # placing.py
+    reshaped_packings: int = constant(
+        40, unit="choices", source="of shapes that are packed, best first; each takes up to a second on 8x8")
+    reshaped_orders: int = constant(
+        16, unit="orders", source="of operators, in which each choice of shapes is packed tightly; first guess")
+    reshaped_annealings: int = constant(
+        4, unit="choices", source="of packed shapes that are annealed: those with the best first placement")
+    reshaped_operators: int = constant(
+        100, unit="operators", source="of a graph whose shapes are chosen by messages, too: 54 take half a minute")
+    # packing.py
+    packing_tries: int = constant(
+        20_000, unit="tries", source="of a rectangle at the first free core in `corner_first`; about a second")
     # exact.py
     exact_cores: int = constant(
         64, unit="cores", source="of a mesh for CP-SAT: on 16x16 its bound of 40 operators was no use")

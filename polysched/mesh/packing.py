@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from polysched.mesh.limits import LIMITS
 from polysched.mesh.operators import OperatorGraph
 from polysched.mesh.shapes import Rectangle, Shape
 from polysched.mesh.target import MeshTarget
@@ -80,3 +81,69 @@ def largest_first(graph: OperatorGraph, shapes: Sequence[Shape], target: MeshTar
     """As `greedy`, the operators with most cores first: packs where the topological order does not."""
     rank = {n: place for place, n in enumerate(graph.order)}
     return greedy(graph, shapes, target, order=sorted(rank, key=lambda n: (-shapes[n].cores, rank[n])))
+
+
+def corner_first(shapes: Sequence[Shape], target: MeshTarget, order: Sequence[int]) -> tuple[Rectangle, ...] | None:
+    """Packs tightly: the first free core is the first one of some rectangle, or stays free; with backtracking.
+
+    None where no packing is among the first `LIMITS.packing_tries`, or there is none.
+
+    Parameters
+    ----------
+    order : of the operators, in which they are tried.
+    """
+    return _Corners(shapes, target, order).found()
+
+
+class _Corners:
+    """The search of `corner_first`: cores in row-major order, rectangles in theirs, equal ones once."""
+
+    def __init__(self, shapes: Sequence[Shape], target: MeshTarget, order: Sequence[int]) -> None:
+        self.target, self.free = target, target.alive.copy()
+        self.left: dict[tuple[int, int], list[int]] = {}
+        for number in order:
+            self.left.setdefault((shapes[number].rows, shapes[number].columns), []).append(number)
+        self.placed: dict[int, Rectangle] = {}
+        self.spare = target.live_cores - sum(s.cores for s in shapes)
+        self.tries = LIMITS.packing_tries
+
+    def found(self) -> tuple[Rectangle, ...] | None:
+        """The rectangles."""
+        done = self.spare >= 0 and self._fill(0)
+        return tuple(self.placed[n] for n in range(len(self.placed))) if done else None
+
+    def _fill(self, core: int) -> bool:
+        """Place what is left from a core on; whether that went."""
+        if not any(self.left.values()):
+            return True
+        while core < self.free.size and not self.free.flat[core]:
+            core += 1
+        if core == self.free.size:
+            return False
+        row, column = divmod(core, self.target.columns)
+        for (rows, columns), numbers in self.left.items():
+            window = self.free[row:row + rows, column:column + columns]
+            if not numbers or window.shape != (rows, columns) or not window.all():
+                continue
+            self.tries -= 1
+            if self.tries < 0:
+                return False
+            number = numbers.pop(0)
+            window[:] = False
+            if self._fill(core + columns):
+                self.placed[number] = Rectangle(row, column, rows, columns)
+                return True
+            window[:] = True
+            numbers.insert(0, number)
+        return self._leave(core)
+
+    def _leave(self, core: int) -> bool:
+        """Let a core stay free."""
+        if not self.spare:
+            return False
+        self.spare -= 1
+        self.free.flat[core] = False
+        done = self._fill(core + 1)
+        self.free.flat[core] = True
+        self.spare += 1
+        return done

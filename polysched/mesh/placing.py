@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import random
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -13,9 +14,10 @@ from polysched.mesh.exact import fewest_hop_bytes
 from polysched.mesh.figures import figures_of
 from polysched.mesh.limits import LIMITS
 from polysched.mesh.operators import OperatorGraph
-from polysched.mesh.packing import greedy, largest_first, row_major
+from polysched.mesh.packing import corner_first, greedy, largest_first, row_major
 from polysched.mesh.placement import Placement, Route
 from polysched.mesh.shapes import Rectangle, Shape, allocate, fronts, shape_of
+from polysched.mesh.shaping import reshaped
 from polysched.mesh.target import MeshTarget
 from polysched.target.one_line import OneLine
 
@@ -42,6 +44,7 @@ class PlaceOptions(OneLine):
     routing : `adaptive`, each message along its row or its column first, whichever loads links less; or `xy`.
     seed : of the annealing.
     shapes : of the operators, where the allocation's are not wanted.
+    reshape : whether `anneal` and `exact` may take other shapes than the allocation's, as fast, that load links less.
 
     Raises
     ------
@@ -52,6 +55,7 @@ class PlaceOptions(OneLine):
     routing: str = "adaptive"
     seed: int = 0
     shapes: tuple[Shape, ...] | None = None
+    reshape: bool = True
 
     def __post_init__(self) -> None:
         for name, value, known in (("method", self.method, METHODS), ("routing", self.routing, ROUTINGS)):
@@ -63,7 +67,8 @@ def place(graph: OperatorGraph | Plan, target: MeshTarget, options: PlaceOptions
     """A placement of a graph, or of a model's plan, on a mesh, with its figures and bounds.
 
     Shapes are those with which the slowest operator is as fast as the cores allow; then positions make
-    `LIMITS.congestion_weight` times the largest load plus all byte hops small; then messages are turned.
+    `LIMITS.congestion_weight` times the largest load plus all byte hops small, and so do other shapes that are as fast
+    (`shaping.reshaped`); then messages are turned.
 
     Raises
     ------
@@ -81,8 +86,12 @@ def place(graph: OperatorGraph | Plan, target: MeshTarget, options: PlaceOptions
     shapes, rectangles, note = _packed(graph, choices, target, options)
     if options.method in ("anneal", "exact"):
         rectangles = anneal(graph, target, rectangles, seed=options.seed)
-    proven = 0
     notes: tuple[str, ...] = (note,)
+    if options.method in ("anneal", "exact") and options.reshape and options.shapes is None \
+            and len(shapes) <= LIMITS.reshaped_operators:
+        shapes, rectangles, told = _reshaped(graph, target, shapes, rectangles, options.seed)
+        notes = (*notes, told)
+    proven = 0
     if options.method == "exact":
         rectangles, proven, told = _solved(graph, shapes, target, rectangles, options.seed)
         notes = (*notes, told)
@@ -132,6 +141,43 @@ def _packed(graph: OperatorGraph, choices: Sequence[Sequence[Shape]], target: Me
     raise PlacementError("no packing of the operators' rectangles was found", where=f"graph {graph.name}",
                          witness=f"{len(graph.operators)} operators on {target.headline()}",
                          hint="a larger mesh, or fewer dead cores")
+
+
+def _reshaped(graph: OperatorGraph, target: MeshTarget, shapes: tuple[Shape, ...], rectangles: tuple[Rectangle, ...],
+              seed: int) -> tuple[tuple[Shape, ...], tuple[Rectangle, ...], str]:
+    """Other shapes in their places where these have a lower score, otherwise the given ones; a sentence about them."""
+    given = best = scored(graph, target, rectangles)
+    tried = [chosen for least, chosen in reshaped(graph, shapes, target) if least < given][:LIMITS.reshaped_packings]
+    packed = sorted((scored(graph, target, r), other, r) for other in tried
+                    for r in _packings(graph, other, target, random.Random(seed)))
+    chosen, places, annealed = shapes, rectangles, set[tuple[Shape, ...]]()
+    for _, other, first in packed:
+        if other in annealed or len(annealed) == LIMITS.reshaped_annealings:
+            continue
+        annealed.add(other)
+        moved = anneal(graph, target, first, seed=seed)
+        if (score := scored(graph, target, moved)) < best:
+            best, chosen, places = score, other, moved
+    changed = sum(a != b for a, b in zip(shapes, chosen, strict=True))
+    if not changed:
+        return shapes, rectangles, f"of {len(tried)} other choices of shapes none has a lower score"
+    return chosen, places, (f"{changed} operators have other shapes than the fewest cores, as fast: the score is "
+                            f"{best / max(given, 1):.2f} of that with those")
+
+
+def _packings(graph: OperatorGraph, shapes: Sequence[Shape], target: MeshTarget, draw: random.Random
+              ) -> Iterator[tuple[Rectangle, ...]]:
+    """By every packer, and tightly in several orders: the largest first, then drawn ones."""
+    for packer in _ALL:
+        if (found := packer(graph, shapes, target)) is not None:
+            yield found
+    order = sorted(range(len(shapes)), key=lambda n: (-shapes[n].cores, -shapes[n].columns))
+    for _ in range(LIMITS.reshaped_orders):
+        found = corner_first(shapes, target, order)
+        if found is None:
+            return
+        yield found
+        order = draw.sample(order, len(order))
 
 
 def _solved(graph: OperatorGraph, shapes: Sequence[Shape], target: MeshTarget, rectangles: tuple[Rectangle, ...],

@@ -32,6 +32,7 @@ from polysched.model.kernels import (
     for_sizes,
     link_library,
     of_database,
+    said_of,
     symbol_of,
 )
 from polysched.model.likely import LikelySizes, likely_sizes, sampled_sizes
@@ -87,7 +88,7 @@ class CompiledModel:
     def __repr__(self) -> str:
         arena = (f"sizes {', '.join(self.graph.symbols)[:60]} open" if self.graph.symbols else
                  f"arena {self.plan.arena.bytes} bytes")
-        different = {symbol_of(k.fragment, self.options) for k in self._steps.kernels}
+        different = {symbol_of(k.fragment, self.options, said=self._said) for k in self._steps.kernels}
         return (f"<CompiledModel {self.graph.name[:60]}: {len(self._steps.kernels)} kernels, "
                 f"{len(different)} of them different, {arena}>")
 
@@ -158,7 +159,12 @@ class CompiledModel:
         if 0 not in asked:
             return self._chosen[step].choice
         own = asked[0]
-        return Choice(functions=(symbol_of(step.fragment, for_sizes(self.options, own), shared=own.shared),))
+        return Choice(functions=(symbol_of(step.fragment, for_sizes(self.options, own), shared=own.shared,
+                                           said=None if own.assumed else self._said),))
+
+    @cached_property
+    def _said(self) -> str:
+        return said_of(self.options)
 
     @cached_property
     def kernels(self) -> dict[str, BuiltKernel]:

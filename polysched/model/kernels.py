@@ -77,15 +77,21 @@ class BuiltKernel:
                          seconds={int(size): seconds for size, seconds in found["seconds"].items()})
 
 
-def symbol_of(fragment: Graph, options: PipelineOptions, *, shared: bool = False) -> str:
+def symbol_of(fragment: Graph, options: PipelineOptions, *, shared: bool = False, said: str | None = None) -> str:
     """The name of a fragment's function: equal fragments have equal names.
 
     Parameters
     ----------
     shared : every thread of a team calls it.
+    said : `said_of` the options, for callers that name many.
     """
-    text = to_text(fragment) + json.dumps(in_any_order(options).differences(), sort_keys=True) + " shared" * shared
+    text = to_text(fragment) + (said_of(options) if said is None else said) + " shared" * shared
     return f"polysched_k_{hashlib.sha256(text.encode()).hexdigest()[:20]}"
+
+
+def said_of(options: PipelineOptions) -> str:
+    """What the name of a kernel says of its options."""
+    return json.dumps(in_any_order(options).differences(), sort_keys=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,8 +126,9 @@ def build_kernels(fragments: Sequence[Graph], options: PipelineOptions,
     """
     options = in_any_order(options)
     compiler = find_compiler(options.cc)
-    wanted = {symbol_of(f, for_sizes(options, a), shared=a.shared): (f, a) for f, a in zip(
-        fragments, asked or [TYPICAL] * len(fragments), strict=True)}
+    said = said_of(options)
+    wanted = {symbol_of(f, for_sizes(options, a), shared=a.shared, said=None if a.assumed else said): (f, a)
+              for f, a in zip(fragments, asked or [TYPICAL] * len(fragments), strict=True)}
     orders = [Order(text=to_text(f), symbol=s, key=_key(s, options, compiler, a), asked=a)
               for s, (f, a) in wanted.items()]
     missing = [o for o in orders if build_cache.found(o.key, kind=KIND) is None]

@@ -24,7 +24,8 @@ def told_figures(made: DeviceSource, sizes: Mapping[str, int]) -> tuple[str, ...
 
 def _lines(made: DeviceSource, sizes: Mapping[str, int]) -> Iterator[str]:
     compiled = made.interface is CUDA and library() is not None
-    for gpu in GPUS.values():
+    here = {gpu.name: gpu for gpu in made.mapping.gpus}   # the device that is found, in place of one of its kind
+    for gpu in (here.get(own.name, own) for own in GPUS.values()):
         if made.interface is CUDA and not gpu.architecture:
             continue
         if missing := lacking(made.mapping, gpu, sizes):

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from polysched.dependence.dependences import Dependences
 from polysched.emit_gpu import emit
-from polysched.emit_gpu.interface import INTERFACES
+from polysched.emit_gpu.interface import INTERFACES, OPENCL
 from polysched.errors import BudgetExceededError, UnsupportedScopError
 from polysched.gpu import GpuMapping, map_to_device
 from polysched.gpu.choice import costs_less
+from polysched.gpu.decide import WITH_CUDA
+from polysched.measure.processes.opencl_device import opencl_device
 from polysched.pipeline.optimized import Optimized
 from polysched.pipeline.options import PipelineOptions
 from polysched.pipeline.stages import analysed, scheduled
 from polysched.pipeline.timing import timed
 from polysched.scop.scop import Scop
+from polysched.target.gpus import Gpu, described
 
 
 def device_region(scop: Scop, options: PipelineOptions, seconds: dict[str, float]) -> Optimized:
@@ -37,16 +41,29 @@ def device_region(scop: Scop, options: PipelineOptions, seconds: dict[str, float
                      on_device=made)
 
 
+def weighed_for(options: PipelineOptions) -> tuple[Gpu, ...]:
+    """The devices whose models choose blocks: those of CUDA; for OpenCL the one that would run, if it is described.
+
+    Where OpenCL finds no device, or one that nothing describes, those with CUDA stand for all.
+    """
+    if options.device != OPENCL.name or options.gpu.devices:
+        return WITH_CUDA
+    found = opencl_device()
+    own = None if found is None else described(platform=found.platform, device=found.device, is_cpu=found.is_cpu,
+                                               units=found.units, gigahertz=found.gigahertz)
+    return WITH_CUDA if own is None else (own,)
+
+
 def _mapping(dependences: Dependences, options: PipelineOptions) -> GpuMapping:
     """The mapping of the schedule that was asked for; without a wish the better of Pluto's and the program's own."""
     sizes = options.assumed_in(dependences.scop)
-    gpu = replace(options.gpu, reassociate=options.reassociate)
-    first = map_to_device(scheduled(dependences, options), options=gpu, sizes=sizes)
+    mapped = partial(map_to_device, options=replace(options.gpu, reassociate=options.reassociate), sizes=sizes,
+                     gpus=weighed_for(options))
+    first = mapped(scheduled(dependences, options))
     if options.scheduler != "pluto" or options.strategy is not None or options.steps:
         return first
     try:
-        other = map_to_device(scheduled(dependences, replace(options, scheduler="original")), options=gpu,
-                              sizes=sizes)
+        other = mapped(scheduled(dependences, replace(options, scheduler="original")))
     except (UnsupportedScopError, BudgetExceededError):
         return first
     if first.is_parallel != other.is_parallel:   # one work item alone is refused, whatever it costs

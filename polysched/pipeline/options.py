@@ -18,6 +18,7 @@ from polysched.scheduling.primitives.requests import UseInstruction
 from polysched.scheduling.primitives.step import Step
 from polysched.scop.scop import Scop
 from polysched.target import Target
+from polysched.target.gpus import find_gpus
 from polysched.target.one_line import shortened, whole
 from polysched.target.scratchpads import SCRATCHPADS
 from polysched.tensorize.decision import may_gain
@@ -195,8 +196,7 @@ class PipelineOptions:
             return
         if self.device not in DEVICES:
             raise UsageError(f"no device {self.device!r}", hint=f"one of {', '.join(DEVICES)}")
-        if self.gpu.tensor_cores and self.device != CUDA.name:
-            raise UsageError(f"{self.device} has no instructions for tensor cores", hint=f"name {CUDA.name} instead")
+        self._check_work_items()
         instruction = self.tensorize is not None and self.tensorize.is_asked
         accelerator = self._check_accelerator()
         tiled = self.tile not in ("auto", "off") and not accelerator
@@ -211,6 +211,13 @@ class PipelineOptions:
         if refused:
             raise UsageError(f"{refused[0]} is for this machine's cores, not for {self.device}",
                              hint="leave it out, or leave the device out")
+
+    def _check_work_items(self) -> None:
+        if self.gpu.tensor_cores and self.device != CUDA.name:
+            raise UsageError(f"{self.device} has no instructions for tensor cores", hint=f"name {CUDA.name} instead")
+        others = [own for own in find_gpus(self.gpu.devices) if not own.architecture]
+        if self.device == CUDA.name and others:
+            raise UsageError(f"{others[0].name} ({others[0].title}) runs no CUDA", hint="name a GPU that does")
 
     def _check_accelerator(self) -> bool:
         """Whether the device is an accelerator whose buffers a program fills."""
@@ -339,6 +346,7 @@ class PipelineOptions:
                 **({"assumed": dict(self.assumed)} if self.assumed else {}),
                 "intrinsic": None if self.tensorize is None else self.tensorize.intrinsic,
                 **({"device": self.device} if self.device else {}),
+                **({"devices": list(self.gpu.devices)} if self.gpu.devices else {}),
                 **({"block": list(self.gpu.block)} if self.gpu.block else {}),
                 "collapse": self.collapse, "expand": self.expand, "reassociate": self.reassociate, "math": self.math,
                 "vector_bits": self.target().vector_bits}

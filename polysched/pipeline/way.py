@@ -26,7 +26,7 @@ from polysched.emit_c import (
     scan,
     untestable,
 )
-from polysched.emit_c.alternatives.crossover import Crossover
+from polysched.emit_c.alternatives.crossover import Crossover, entered
 from polysched.emit_c.alternatives.safe import as_written
 from polysched.emit_c.alternatives.threads_alone import threads_alone
 from polysched.emit_c.alternatives.unit_strides import unit_strides, with_unit_strides
@@ -221,11 +221,20 @@ def _with_original(made: Optimized) -> Optimized:
     source, options = made.source, made.options
     if reason := reason_for_original(made):
         return replace(made, source=as_written(source), pays=None, as_written=reason)
-    pays = Crossover((source.threads_pay,)) if source.threads_pay else made.pays if options.safe else None
+    pays = Crossover((source.threads_pay,)) if source.threads_pay else made.pays if options.safe else _entered(made)
     made = _with_guard(replace(made, pays=pays), pays)
     if options.safe:
         return made
     return replace(made, pays=None, source=replace(made.source, pays=""))   # one function has both kinds of loops
+
+
+def _entered(made: Optimized) -> Crossover | None:
+    """The sizes for which a region of a file is worth being entered; None where that is no question."""
+    region, options = made.scop.source, made.options
+    if region is None or not region.whole or not options.is_by_model or made.source.preamble:
+        return None
+    found = entered(made.source, options.target())
+    return found if found.conditions else None
 
 
 def _with_guard(made: Optimized, pays: Crossover | None = None) -> Optimized:

@@ -14,6 +14,8 @@ from enum import Enum
 from math import prod
 from urllib.parse import quote, unquote
 
+from polysched.target.one_line import OneLine
+
 
 class Role(Enum):
     """What a loop is for; emitted as a comment and used by the models."""
@@ -69,7 +71,7 @@ class Copy:
 
 
 @dataclass(frozen=True, kw_only=True)
-class LoopMark:
+class LoopMark(OneLine):
     """Properties of the loop below a mark node.
 
     Parameters

@@ -119,7 +119,23 @@ class Cast:
     dtype: DType
 
 
-Expr: TypeAlias = Literal | IteratorRef | ParameterRef | Load | Unary | Binary | Select | Call | Cast
+@dataclass(frozen=True)
+class Address:
+    """The address of an element, an argument through which a function reaches it and others behind it.
+
+    Parameters
+    ----------
+    references : the accesses of what is reached, whose subscripts are those of the element.
+    dtype : the type of an element.
+    rows : the function takes a pointer to rows of elements.
+    """
+
+    references: tuple[str, ...]
+    dtype: DType
+    rows: bool = False
+
+
+Expr: TypeAlias = Literal | IteratorRef | ParameterRef | Load | Unary | Binary | Select | Call | Cast | Address
 
 
 @dataclass(frozen=True)
@@ -165,7 +181,24 @@ class While:
     body: tuple[BodyStatement, ...]
 
 
-BodyStatement: TypeAlias = Assign | If | While
+@dataclass(frozen=True)
+class Perform:
+    """`target op= call`, or the call alone, of a function that reaches memory through pointers.
+
+    Parameters
+    ----------
+    call : its arguments are values and addresses.
+    target, dtype, op, read : as those of `Assign`; no target where the result is not used.
+    """
+
+    call: Call
+    target: str | None = None
+    dtype: DType | None = None
+    op: str | None = None
+    read: str | None = None
+
+
+BodyStatement: TypeAlias = Assign | If | While | Perform
 
 
 def children(expr: Expr) -> tuple[Expr, ...]:
@@ -227,10 +260,12 @@ def statement_expressions(body: tuple[BodyStatement, ...]) -> Iterator[Expr]:
             case While():
                 yield item.condition
                 yield from statement_expressions(item.body)
+            case Perform():
+                yield item.call
 
 
 def assignments(body: tuple[BodyStatement, ...]) -> Iterator[Assign]:
-    """Every assignment of a body, in textual order."""
+    """Every assignment of a body, in textual order; results of `Perform` are none."""
     for item in body:
         match item:
             case Assign():
@@ -253,6 +288,9 @@ def unconditional_references(body: tuple[BodyStatement, ...]) -> Iterator[str]:
                 yield item.target
             case If() | While():
                 yield from _certain_loads(item.condition)
+            case Perform():
+                yield from _certain_loads(item.call)
+                yield from (r for r in (item.read, item.target) if r is not None)
 
 
 def _certain_loads(expr: Expr) -> Iterator[str]:
@@ -297,3 +335,11 @@ def references(body: tuple[BodyStatement, ...]) -> Iterator[str]:
             case While():
                 yield from (e.reference for e in walk(item.condition) if isinstance(e, Load))
                 yield from references(item.body)
+            case Perform():
+                yield from _performed(item)
+
+
+def _performed(item: Perform) -> Iterator[str]:
+    for e in walk(item.call):
+        yield from (e.reference,) if isinstance(e, Load) else e.references if isinstance(e, Address) else ()
+    yield from (reference for reference in (item.read, item.target) if reference is not None)

@@ -13,13 +13,26 @@ import ctypes.util
 import math
 import operator
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import TypeAlias
 
 import numpy as np
 
 from polysched.errors import UndefinedBehaviourError, UsageError
-from polysched.scop.dtypes import BFLOAT16, BOOL, FLOAT32, FLOAT64, INT32, INT64, LONGDOUBLE, DType, Kind
+from polysched.scop.dtypes import (
+    BFLOAT16,
+    BOOL,
+    FLOAT32,
+    FLOAT64,
+    INT32,
+    INT64,
+    LONGDOUBLE,
+    UINT16,
+    UINT32,
+    UINT64,
+    DType,
+    Kind,
+)
 
 Number: TypeAlias = "int | float | np.longdouble"
 Function: TypeAlias = Callable[..., Number]
@@ -29,6 +42,7 @@ UNARY_MATH = ("acos", "acosh", "asin", "asinh", "atan", "atanh", "cbrt", "ceil",
               "sin", "sinh", "sqrt", "tan", "tanh", "tgamma", "trunc")
 BINARY_MATH = ("atan2", "copysign", "fdim", "fmax", "fmin", "fmod", "hypot", "nextafter", "pow", "remainder")
 INFINITIES = tuple(f"__builtin_{name}{suffix}" for name in ("inf", "huge_val") for suffix in ("", "f", "l"))
+BUILTIN = "__builtin_"
 LONGDOUBLE_MATH = {"acos": "arccos", "asin": "arcsin", "atan": "arctan", "pow": "power", "atan2": "arctan2"}
 
 
@@ -161,6 +175,49 @@ PYTHON_INTEGER_FUNCTIONS: dict[str, Callable[[int, int], int]] = {
 }
 
 
+def _leading_zeros(value: int, bits: int) -> int:
+    if value == 0:
+        raise UndefinedBehaviourError("the number of zeros in front of the first bit of 0",
+                                      hint="GCC leaves this undefined (GCC 12 manual, section 6.59)")
+    return bits - value.bit_length()
+
+
+def _trailing_zeros(value: int, bits: int) -> int:
+    if value == 0:
+        raise UndefinedBehaviourError("the number of zeros behind the last bit of 0",
+                                      hint="GCC leaves this undefined (GCC 12 manual, section 6.59)")
+    return (value & -value).bit_length() - 1
+
+
+_OF_UNSIGNED: dict[str, Callable[[int, int], int]] = {
+    "clz": _leading_zeros, "ctz": _trailing_zeros, "parity": lambda value, bits: value.bit_count() & 1,
+    "popcount": lambda value, bits: value.bit_count(),
+}
+_OF_SIGNED: dict[str, Callable[[int, int], int]] = {
+    "clrsb": lambda value, bits: bits - 1 - (value if value >= 0 else ~value).bit_length(),
+    "ffs": lambda value, bits: (value & -value).bit_length(),
+}
+
+
+def _of_bits(name: str) -> tuple[Function, tuple[DType, ...]] | None:
+    """GCC's functions of the bits of an integer (GCC 12 manual, section 6.59), by their names without `__builtin_`."""
+    if name == "expect":
+        return (lambda value, _: value), (INT64, INT64)
+    if name.startswith("bswap"):
+        kind = {"16": UINT16, "32": UINT32, "64": UINT64}[name.removeprefix("bswap")]
+        return (lambda value: int.from_bytes(value.to_bytes(kind.bytes, "little"), "big")), (kind,)
+    for table, short, long in ((_OF_UNSIGNED, UINT32, UINT64), (_OF_SIGNED, INT32, INT64)):
+        base = name if name in table else name.rstrip("l")
+        if base in table and name in (base, f"{base}l", f"{base}ll"):
+            dtype = short if name == base else long
+            return partial(_with_bits, table[base], dtype.bits), (dtype,)
+    return None
+
+
+def _with_bits(function: Callable[[int, int], int], bits: int, value: int) -> int:
+    return function(value, bits)
+
+
 @cache
 def _libm() -> ctypes.CDLL:
     return ctypes.CDLL(ctypes.util.find_library("m"))
@@ -173,6 +230,8 @@ def math_function(name: str) -> tuple[Function, tuple[DType, ...]]:
     The double and float versions call the C library itself, so they give what compiled code gives.
     `floordiv` and `floormod` are Python's `//` and `%` on integers.
     """
+    if name.startswith(BUILTIN) and name not in INFINITIES:
+        return _of_bits(name.removeprefix(BUILTIN)) or math_function(name.removeprefix(BUILTIN))
     if name in PYTHON_INTEGER_FUNCTIONS:
         return PYTHON_INTEGER_FUNCTIONS[name], (INT64, INT64)
     if name in ("abs", "labs", "llabs"):

@@ -19,6 +19,7 @@ from polysched.errors import InconsistentScopError, SourceLocation, UndefinedBeh
 from polysched.scop.body import (
     COMPARISON,
     OF_PARTS,
+    Address,
     Assign,
     Binary,
     BodyStatement,
@@ -30,6 +31,7 @@ from polysched.scop.body import (
     Literal,
     Load,
     ParameterRef,
+    Perform,
     Select,
     Unary,
     While,
@@ -212,6 +214,9 @@ class _StatementRunner:
                 return lambda instance: then(instance) if condition(instance) else otherwise(instance)
             case While():
                 return self.loop(self.value(item.condition), self.block(item.body))
+            case Perform():
+                raise UsageError(f"the interpreter cannot call {item.call.function}, which reaches memory through "
+                                 "pointers", where=self.statement.name, hint="run the compiled program instead")
 
     def loop(self, condition: Value, body: Action) -> Action:
         def run(instance: Index) -> None:
@@ -313,6 +318,9 @@ class _StatementRunner:
                 return lambda instance: then(instance) if condition(instance) else otherwise(instance)
             case Call():
                 return self.call(expr)
+            case Address():
+                raise UsageError("the interpreter has no addresses", where=self.statement.name,
+                                 hint="run the compiled program instead")
 
     def converted(self, expr: Expr, dtype: DType) -> Value:
         """The expression's value converted to a type."""

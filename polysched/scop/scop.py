@@ -20,6 +20,7 @@ from polysched.scop.dtypes import DType
 from polysched.scop.provided import provided
 from polysched.scop.shown import Shown
 from polysched.scop.signature import FunctionSignature
+from polysched.target.one_line import OneLine
 
 
 class AccessKind(Enum):
@@ -39,7 +40,7 @@ class Storage(Enum):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Array:
+class Array(OneLine):
     """An array, or a scalar (no extents).
 
     Parameters
@@ -82,7 +83,7 @@ class Array:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Access:
+class Access(OneLine):
     """One textual array reference of one statement.
 
     Parameters
@@ -117,7 +118,7 @@ class Access:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Statement:
+class Statement(OneLine):
     """One statement of the program: a domain, a body and its accesses.
 
     Parameters
@@ -215,7 +216,7 @@ NEVER_GRANTED = frozenset({ROWS_IN_ORDER, INSIDE_ROWS, STEP_ROWS, SOME_ELEMENTS,
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Assumption:
+class Assumption(OneLine):
     """Something that the extraction took for granted.
 
     Parameters
@@ -286,7 +287,7 @@ class SteppedVariable:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SourceRegion:
+class SourceRegion(OneLine):
     """Where a Scop that came from C stands, so that the region can be replaced byte for byte.
 
     Parameters

@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from polysched.scop.body import (
+    Address,
     Assign,
     Binary,
     BodyStatement,
@@ -23,6 +24,7 @@ from polysched.scop.body import (
     Literal,
     Load,
     ParameterRef,
+    Perform,
     Select,
     Unary,
     While,
@@ -85,6 +87,9 @@ def _item(scop: Scop, statement: Statement, item: BodyStatement) -> str:
         case While():
             return (f"while ({expression_text(scop, statement, item.condition)}) "
                     f"{_block(scop, statement, item.body)}")
+        case Perform():
+            target = "" if item.target is None else f"{_element(scop, statement, item.target)} {item.op or ''}= "
+            return f"{target}{expression_text(scop, statement, item.call)};"
 
 
 def _block(scop: Scop, statement: Statement, items: tuple[BodyStatement, ...]) -> str:
@@ -132,5 +137,7 @@ def _text(scop: Scop, statement: Statement, expr: Expr) -> tuple[str, int]:
         case Call():
             arguments = ", ".join(expression_text(scop, statement, a) for a in expr.arguments)
             return f"{expr.function}({arguments})", _PRIMARY
+        case Address():
+            return f"&{_element(scop, statement, expr.references[0])}", _UNARY
         case Cast():
             return f"({expr.dtype.c_name}){inner(expr.operand, _PRIMARY)}", _UNARY

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from polysched.scop.dtypes import DType
+from polysched.target.one_line import OneLine
 
 
 class ParameterKind(Enum):
@@ -46,7 +47,7 @@ class FunctionParameter:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FunctionSignature:
+class FunctionSignature(OneLine):
     """A function definition's head.
 
     Parameters

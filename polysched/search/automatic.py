@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from polysched.dependence.dependences import Dependences
 from polysched.pipeline.recipe import Recipe
-from polysched.search.bands import has_threads, is_over_time
+from polysched.search.bands import has_threads, is_innermost, is_over_time
 from polysched.search.chooser import Chooser
 from polysched.search.rewriting.partial_sums import split_reduction
 from polysched.search.rewriting.producers import fusible_consumer, inline
@@ -64,7 +64,9 @@ def threads(choose: Chooser, dependences: Dependences, recipe: Recipe) -> Recipe
     for band in choose.bands(recipe):
         if not has_threads(band):
             continue
-        ways: tuple[int | str, ...] = ("model", *band.choices.free[1:], "one")
+        own = recipe.bands.get(band.number, BandOptions())
+        others = [loop for loop in band.choices.free[1:] if not is_innermost(band, own, loop)]
+        ways: tuple[int | str, ...] = ("model", *others, "one")
         way = choose.one_of(f"band {band.number}, threads", ways)
         if isinstance(way, int):
             recipe = recipe.with_band(band.number, BandOptions(parallel_loop=way))

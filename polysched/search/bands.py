@@ -288,6 +288,14 @@ def is_over_time(band: BandFacts) -> bool:
     return is_skewed(band.choices.nest)
 
 
+def is_innermost(band: BandFacts, chosen: BandOptions, loop: int) -> bool:
+    """Whether a loop runs inside all others of a band without tiles: threads would meet there too often to be let."""
+    plan = band.choices.plan
+    tiled = chosen.sizes not in (None, "auto", "off") or (
+        chosen.sizes != "off" and isinstance(plan, BandPlan) and any(edge is not None for edge in plan.edges))
+    return not tiled and not band.choices.holds_loops and loop == band.depth - 1 > 0
+
+
 def has_threads(band: BandFacts) -> bool:
     """Whether several threads of the machine may share the iterations of a band."""
     return band.choices.threads and band.target.cores > 1

@@ -61,7 +61,8 @@ class Winner:
 
     def __str__(self) -> str:
         sizes = ", ".join(f"{name}={value}" for name, value in self.key.sizes)
-        return f"{self.name}({sizes}), {self.key.place.threads} threads: gain {self.gain}: {self.recipe}"
+        of = f", {self.key.place.client}" if self.key.place.client else ""
+        return f"{self.name}({sizes}), {self.key.place.threads} threads{of}: gain {self.gain}: {self.recipe}"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -146,10 +146,22 @@ def code_identity(text: str, original: str = "") -> str:
     original : the region as it was written; where the C repeats it, as the other branch of a test, that is one word.
     """
     seen: dict[str, str] = {}
+    text = _MACRO.sub(_with_places, text)
     words = _without(_words(original), _words(text)) if original else _words(text)
     return digest_of(" ".join(
         word if _KEPT.match(word) or not _NAME.match(word) else seen.setdefault(word, f"n{len(seen)}")
         for word in words))
+
+
+_MACRO = re.compile(r"^([ \t]*#[ \t]*define[ \t]+\w+\()([^)\n]*)(\)(?:[^\n\\]|\\.|\\\n)*)", re.MULTILINE)
+"""The definition of a macro with parameters, and the lines that go on."""
+
+
+def _with_places(macro: re.Match[str]) -> str:
+    """A macro whose parameters have names that no program has: its own may be those of arrays, too."""
+    places = {name.strip(): f"_parameter{k}" for k, name in enumerate(macro[2].split(","))}
+    body = re.sub(r"[A-Za-z_]\w*", lambda word: places.get(word.group(), word.group()), macro[3])
+    return f"{macro[1]}{', '.join(places.values())}{body}"
 
 
 def _words(text: str) -> list[str]:
@@ -204,6 +216,14 @@ class Place:
     def is_of_client(self) -> bool:
         """Whether records of this place are a client's."""
         return self.numerics.startswith(f'{{"{CLIENT}":')
+
+    @property
+    def client(self) -> str:
+        """Whose records these are, in words; empty for those of regions."""
+        try:
+            return str(json.loads(self.numerics)[CLIENT]) if self.is_of_client else ""
+        except ValueError:   # a database may say anything
+            return ""
 
 
 def place_of(options: PipelineOptions, compiler: Compiler, *, threads: int, flags: tuple[str, ...]) -> Place:

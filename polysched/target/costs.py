@@ -40,6 +40,12 @@ class Costs(OneLine):
                "on two threads gain, since a team that sleeps takes several times as long to start")
     allocation_seconds: float = constant(
         1e-6, unit="s", experiment=CALIBRATE, source="a block from the heap, whose first page is touched, and back")
+    lone_team_seconds: float = constant(
+        2.4e-7, unit="s",
+        source="a parallel construct whose clause leaves it one thread: two of them are 470 ns of a product of 8 x 8 "
+               "doubles (libgomp 12, Zen 3)")
+    small_block_seconds: float = constant(
+        1.3e-7, unit="s", source="a block from the heap that the program had before, and back; from the same product")
     row_cycles: float = constant(
         20, unit="cycles", experiment=CALIBRATE,
         source="start of an innermost loop: its bounds, its remainder; 10 to 15 measured for one loop alone (Zen 3)")

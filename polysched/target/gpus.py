@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from polysched.errors import UsageError
+from polysched.target.one_line import OneLine
 
 
 @dataclass(frozen=True, kw_only=True)
-class Gpu:
+class Gpu(OneLine):
     """A GPU.
 
     Parameters
@@ -30,6 +34,7 @@ class Gpu:
     latencies : cycles from an instruction to the next that needs its result, by `operation`, `shared`, `global`.
     banks, bank_bytes : of shared memory: so many words of so many bytes at once, one of each bank; CUDA C++
         Programming Guide, Shared Memory.
+    opencl_names : parts of the name of its OpenCL platform or device, any of which tells it.
     source : of these numbers.
     """
 
@@ -51,6 +56,7 @@ class Gpu:
     sector_bytes: int = 32
     banks: int = 32
     bank_bytes: int = 4
+    opencl_names: tuple[str, ...] = ()
 
 
 _LATENCIES = {"operation": 4, "shared": 30, "global": 500}
@@ -63,6 +69,7 @@ SM_80 = Gpu(
     memory_bytes_per_second=1.555e12,
     per_cycle={"float32": 64, "float64": 32, "integer": 64, "special": 16, "load": 32,
                "tensor8": 2048, "tensor16": 1024, "tensor32": 512}, latencies=_LATENCIES,
+    opencl_names=("A100",),
     source="NVIDIA A100 Tensor Core GPU Architecture; CUDA C++ Programming Guide, Technical Specifications per Compute "
            "Capability, and Throughput of Native Arithmetic Instructions")
 SM_90 = Gpu(
@@ -72,12 +79,14 @@ SM_90 = Gpu(
     per_cycle={"float32": 128, "float64": 64, "integer": 64, "special": 16, "load": 32,
                "tensor8": 4096, "tensor16": 2048, "tensor32": 1024,
                "warpgroup8": 4096, "warpgroup16": 2048, "warpgroup32": 1024}, latencies=_LATENCIES,
+    opencl_names=("H100",),
     source="NVIDIA H100 Tensor Core GPU Architecture; CUDA C++ Programming Guide, as above")
 XE_LP = Gpu(
     name="xe_lp", architecture="", title="Iris Xe, 96 execution units", multiprocessors=6, gigahertz=1.35, warp=16,
     threads=16 * 7 * 16, blocks=32, registers=16 * 7 * 128 * 8, shared_bytes=128 * 1024, reserved_bytes=0,
     memory_bytes_per_second=68.3e9, sector_bytes=64, banks=16,
     per_cycle={"float32": 128, "integer": 128, "special": 32, "load": 32}, latencies=_LATENCIES,
+    opencl_names=("Iris(R) Xe", "Iris Xe"),
     source="Intel, oneAPI GPU Optimization Guide, Xe GPU Architecture: a dual subslice has 16 execution units, each "
            "with 7 threads of 128 registers of 32 bytes, 8 results a cycle and 2 of functions, and no float64; LPDDR4x "
            "at 4266 MT/s, 128 bits wide; no source for its latencies: those of the others")
@@ -86,10 +95,41 @@ POCL = Gpu(
     threads=4096, blocks=1, registers=4096 * 255, shared_bytes=2 * 1024 * 1024, reserved_bytes=0,
     memory_bytes_per_second=307.2e9, sector_bytes=64, banks=1,
     per_cycle={"float32": 32, "float64": 16, "integer": 32, "special": 1, "load": 32},
-    latencies={"operation": 4, "shared": 5, "global": 250},
+    latencies={"operation": 4, "shared": 5, "global": 250}, opencl_names=("Portable Computing Language",),
     source="PoCL documentation, CPU driver: a thread of each core runs one block after another, its work items as "
            "loops in lanes of vectors, 4096 of them at most; variables beyond the registers and shared memory lie in "
            "caches, which have no banks. Intel Xeon Platinum 8480+: 56 cores, 2 MiB of second cache each, eight "
            "channels of DDR5-4800, two multiply-adds and two loads of 512 bits a cycle; Intel 64 and IA-32 "
            "Architectures Optimization Reference Manual, Golden Cove: 16 divisions in 16 cycles, latencies of 4 and 5")
 GPUS = {gpu.name: gpu for gpu in (SM_80, SM_90, XE_LP, POCL)}
+
+
+def described(*, platform: str, device: str, is_cpu: bool, units: int, gigahertz: float) -> Gpu | None:
+    """The description of an OpenCL device; None where nothing describes it.
+
+    Cores are described as PoCL's are, whoever drives them: as many of them as the device has, each with its part of
+    the memory's rate.
+
+    Parameters
+    ----------
+    platform, device : their names.
+    is_cpu : it runs on the cores of a processor.
+    units : cores, or multiprocessors.
+    gigahertz : of them; 0 where it does not say.
+    """
+    if is_cpu:
+        return replace(POCL, title=device, multiprocessors=units, gigahertz=gigahertz or POCL.gigahertz,
+                       memory_bytes_per_second=POCL.memory_bytes_per_second / POCL.multiprocessors * units)
+    return next((gpu for gpu in GPUS.values() if any(own in f"{platform} {device}" for own in gpu.opencl_names)), None)
+
+
+def find_gpus(names: Sequence[str]) -> tuple[Gpu, ...]:
+    """The descriptions of these names.
+
+    Raises
+    ------
+    UsageError : there is none of a name.
+    """
+    if unknown := [name for name in names if name not in GPUS]:
+        raise UsageError(f"nothing describes the device {unknown[0]}", hint=f"one of {', '.join(GPUS)}")
+    return tuple(GPUS[name] for name in names)

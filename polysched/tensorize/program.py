@@ -19,6 +19,7 @@ from polysched.errors import IllegalScheduleError, NoIntrinsicMatchError
 from polysched.scop.body import Load, walk
 from polysched.scop.points import fix_parameters
 from polysched.scop.scop import Scop, union_set
+from polysched.target.one_line import OneLine
 from polysched.tensorize.emission.joined import Joined
 from polysched.tensorize.emission.plan import PlanChoice
 from polysched.tensorize.matching.any_size import GeneralMatch
@@ -39,7 +40,7 @@ class LoopAround:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class TensorizedProgram:
+class TensorizedProgram(OneLine):
     """The program in three parts; `before` and `after` are None where nothing is left.
 
     Parameters

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from polysched.scop.scop import Scop
+from polysched.target.one_line import OneLine
 from polysched.target.target import CacheLevel, Target
 from polysched.tiling.footprints.lower_bound import LowerBound, lower_bound, touched_elements
 from polysched.tiling.footprints.nest import Nest
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class LevelExplanation:
+class LevelExplanation(OneLine):
     """What one cache sees of a nest.
 
     Parameters
@@ -40,7 +41,7 @@ class LevelExplanation:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class BandExplanation:
+class BandExplanation(OneLine):
     """Everything that was decided about a band, with its reasons.
 
     Parameters

@@ -69,6 +69,8 @@ NO_DIAMONDS = ("tiles are no diamonds: that takes threads, tiles of several step
 
 WITHOUT_TILES = "the loops were left without tiles"
 
+PIECES_TOOK_LONG = "tiles were not split: that took more than {:g} s of tiling"
+
 THREAD_STRIP = LIMITS.thread_strip
 
 TILING_SECONDS = LIMITS.tiling_seconds
@@ -77,8 +79,8 @@ TILING_SECONDS = LIMITS.tiling_seconds
 def tile(schedule: Schedule, options: TilingOptions | None = None, *, alone: bool = True) -> TiledSchedule:
     """Tile the permutable bands of a schedule and mark its loops.
 
-    Several degrees of parallelism that take longer than `TILING_SECONDS` to prove are given up one by one, then the
-    tiles, and at last all marks; `TiledSchedule.fallbacks` says so.
+    Several degrees of parallelism that take longer than `TILING_SECONDS` to prove are given up one by one, then split
+    tiles for wavefronts, then the tiles, and at last all marks; `TiledSchedule.fallbacks` says so.
 
     Rewrite:  [i, j, k]  ->  [i//Ti, j//Tj, k//Tk, i, k, j]      (the unit-stride loop innermost)
 
@@ -112,8 +114,9 @@ def _with_fallbacks(schedule: Schedule, options: TilingOptions) -> TiledSchedule
         fallbacks.append("no statement is shifted against the others of its loop: whether that helps took more than "
                          f"{TILING_SECONDS:g} s")
     schedule = retimed or schedule
+    planned: set[int] = set()
     for degrees in range(options.parallel_degrees, 0, -1):
-        found = with_budget(ANY_NUMBER, partial(_tiled, schedule, replace(options, parallel_degrees=degrees)),
+        found = with_budget(ANY_NUMBER, partial(_tiled, schedule, replace(options, parallel_degrees=degrees), planned),
                             seconds=TILING_SECONDS)
         if found is not None:
             unsplit = tuple(_unsplit(found, options))
@@ -121,6 +124,12 @@ def _with_fallbacks(schedule: Schedule, options: TilingOptions) -> TiledSchedule
                 _LOG.warning("function %s: %s", schedule.scop.name, why)
             return replace(found, fallbacks=(*fallbacks, *unsplit, *found.fallbacks))
         fallbacks.append(f"{degrees} parallel loops per nest took more than {TILING_SECONDS:g} s of tiling")
+    if planned:   # two trees more, and questions about all pieces and gaps
+        found = with_budget(ANY_NUMBER, partial(_tiled, schedule, replace(
+            options, parallel_degrees=1).without_split_tiles()), seconds=TILING_SECONDS)
+        if found is not None:
+            fallbacks[-1] = PIECES_TOOK_LONG.format(TILING_SECONDS)
+            return replace(found, fallbacks=(*fallbacks, *found.fallbacks))
     untiled = with_budget(ANY_NUMBER, partial(_tiled, schedule, replace(
         options, parallel_degrees=1, sizes="off", outer_sizes=(), order=(), point_order=(), outer_orders=(),
         register=False, bands=_threads_of(options.bands))), seconds=TILING_SECONDS)
@@ -182,12 +191,14 @@ def _for_elements(options: TilingOptions, scop: Scop) -> TilingOptions:
     return replace(options, simd=False, sizes="off" if sums and options.sizes == "auto" else options.sizes)
 
 
-def _tiled(schedule: Schedule, options: TilingOptions) -> TiledSchedule:
+def _tiled(schedule: Schedule, options: TilingOptions, planned: set[int] | None = None) -> TiledSchedule:
+    """As `tile`, within one budget; `planned` takes the bands that get split tiles, as soon as that is known."""
     options = _for_elements(options, schedule.scop)
     tree = from_isl(schedule.tree)
     numbers = {id(band): number for number, band in enumerate(n for n in walk(tree.root) if isinstance(n, Band))}
     decided, misfits = plan_bands(schedule.dependences, tree, numbers, options)
     plans = {number: plan for number, plan in decided.items() if isinstance(plan, BandPlan)}
+    _note_pieces(plans, planned)
     start = top(schedule.dependences, tree.domain)
     place = _Place(scop=schedule.scop, given=options, options=options, numbers=numbers, plans=plans)
     root = mark_loops(start, _rewrite(tree.root, start, place), options, schedule.scop)
@@ -208,6 +219,12 @@ def _tiled(schedule: Schedule, options: TilingOptions) -> TiledSchedule:
         result,
         tree=to_isl(LoopTree(domain=tree.domain, root=in_pieces(root, pieces))), one_at_a_time=OneAtATime(
             tree=to_isl(one_at_a_time(LoopTree(domain=tree.domain, root=root), pieces)), pieces=pieces))
+
+
+def _note_pieces(plans: Mapping[int, BandPlan], planned: set[int] | None) -> None:
+    """Add the bands that get split tiles, for who wants to know."""
+    if planned is not None:
+        planned.update(number for number, plan in plans.items() if plan.pieces is not None)
 
 
 COPY_OPERATIONS = LIMITS.copy_operations

@@ -48,7 +48,7 @@ class BandTiling(OneLine):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class OneAtATime:
+class OneAtATime(OneLine):
     """A tree with pieces of unknown width as loops are generated for it: one piece, and half a gap, at a time.
 
     Parameters

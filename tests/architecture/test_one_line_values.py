@@ -5,18 +5,22 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Iterator
-from dataclasses import is_dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass
 from enum import Enum
 from pathlib import Path
 
 import polysched
+from polysched.emit_c.loop_ir import index
 from polysched.pipeline import PipelineOptions, optimize, transform_file
+from polysched.scop import body
 from polysched.scop.shown import Shown
 from polysched.target import host
+from polysched.target.gpus import GPUS
 from polysched.target.one_line import LONGEST, OneLine
 from polysched.tensorize.intrinsics.shipped import shipped
 from polysched.tiling import TilingOptions
+from polysched.tiling.explain import explanations
 from tests.measure.test_results import MEASUREMENT
 from tests.smooth import STENCIL, smooth
 
@@ -25,6 +29,7 @@ OWN = {
     "polysched.graph.values.sizes.Size": "a sum of products, as it is printed in types",
     "polysched.kernel.block_program.BlockProgram": "shortened",
     "polysched.kernel.c_function.CFileFunction": "shortened",
+    "polysched.kernel.decorated.Kernel": "shortened",
     "polysched.kernel.scop_function.ScopFunction": "shortened",
     "polysched.model.compiled_model.CompiledModel": "the beginning of its name, and counts",
     "polysched.model.segmented_model.SegmentedModel": "the beginning of its name, and counts",
@@ -76,3 +81,24 @@ def test_a_value_of_every_stage(tmp_path: Path) -> None:
         assert len(repr(value)) <= LONGEST
         assert "\n" not in repr(value)
         assert len(repr([value] * 2)) <= 2 * LONGEST + 4
+    found = held((optimized, transformed, explanations(optimized.tiled, host()), *GPUS.values(), *shipped()))
+    assert {type(value) for value in found if len(repr(value)) > LONGEST} == set()
+
+
+def held(value: object, seen: set[int] | None = None) -> Iterator[object]:
+    """A value and all records in it, but for expressions: these are printed as C, and their `repr` is part of keys."""
+    seen = set() if seen is None else seen
+    if id(value) in seen or type(value).__module__ in (body.__name__, index.__name__):
+        return
+    seen.add(id(value))
+    if isinstance(value, Mapping):
+        inside: tuple[object, ...] = (*value.keys(), *value.values())
+    elif isinstance(value, tuple | list | set | frozenset):
+        inside = tuple(value)
+    elif is_dataclass(value) and not isinstance(value, type):
+        yield value
+        inside = tuple(getattr(value, field.name) for field in fields(value))
+    else:
+        return
+    for each in inside:
+        yield from held(each, seen)

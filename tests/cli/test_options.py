@@ -14,6 +14,7 @@ import pytest
 from polysched.cli import c2c, options
 from polysched.cli.conventions import add_size, separate_sizes
 from polysched.cli.options import (
+    DESCRIBED_DEVICES,
     FUSIONS,
     SCHEDULERS,
     TENSOR_INSTRUCTIONS,
@@ -34,6 +35,7 @@ from polysched.scheduling import ALGORITHMS
 from polysched.scheduling.options import FUSION_POLICIES
 from polysched.scop import from_c_file, from_c_text
 from polysched.scop.scop import Scop
+from polysched.target.gpus import GPUS
 
 TEXT = """
 void f(int n, int unused, int m, double A[n][m])
@@ -77,6 +79,7 @@ def test_choices_are_those_of_the_schedulers() -> None:
     assert set(SCHEDULERS) == {*ALGORITHMS, "best"}
     assert set(FUSIONS) == set(FUSION_POLICIES)
     assert TENSOR_INSTRUCTIONS == gpu_options.TENSOR_INSTRUCTIONS
+    assert DESCRIBED_DEVICES == tuple(GPUS)
 
 
 def test_without_options_a_band_is_tiled_by_the_model() -> None:

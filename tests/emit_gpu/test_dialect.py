@@ -29,8 +29,7 @@ def test_functions_of_the_program_are_refused(function: str) -> None:
 
 
 @pytest.mark.parametrize(("declaration", "words"), [
-    ("long double A[n]", "no type long double"), ("_Float16 A[n]", "no type _Float16"),
-    ("_Bool A[n]", "no memory for the _Bool")])
+    ("long double A[n]", "no type long double"), ("_Float16 A[n]", "no type _Float16")])
 def test_types_are_refused(declaration: str, words: str) -> None:
     with pytest.raises(UnsupportedScopError, match=words):
         emitted(program("A[i] = 1;", declaration))

@@ -57,11 +57,14 @@ NAMES = ("void f(int n, int first_x, int A_1, double A[n][n + 1], double count_x
          "      A[i][j] = A_1 + count_x + float4[i];\n#pragma endscop\n}\n")
 FLAG = ("void f(int n, double A[n], _Bool flag) {\n#pragma scop\n  for (int i = 0; i < n; i++)\n"
         "    A[i] = flag ? A[i] * 2 : 0;\n#pragma endscop\n}\n")
+TRUTHS = ("void f(int n, _Bool A[n], double B[n], _Bool C[n], _Bool D[n]) {\n#pragma scop\n"
+          "  for (int i = 0; i < n; i++) {\n    A[i] = B[i];\n    C[i] += A[i];\n    if (B[i] > 0.5)\n"
+          "      D[i] ^= 3 * C[i];\n  }\n#pragma endscop\n}\n")
 
 
 @pytest.mark.parametrize(("text", "sizes"), [
-    (CORNER, {"n": 7, "m": 3}), (GAPS, {"n": 7}), (ENDS, {"n": 20, "m": 30}), (ENDS, {"n": 30, "m": 20}),
-    (NAMES, {"n": 9, "first_x": 5}), (FLAG, {"n": 7})])
+    (TRUTHS, {"n": 40}), (CORNER, {"n": 7, "m": 3}), (GAPS, {"n": 7}), (ENDS, {"n": 20, "m": 30}),
+    (ENDS, {"n": 30, "m": 20}), (NAMES, {"n": 9, "first_x": 5}), (FLAG, {"n": 7})])
 def test_gaps_ends_names_and_flags(text: str, sizes: dict[str, int], tmp_path: Path) -> None:
     needs_device()
     (tmp_path / "f.c").write_text(text)

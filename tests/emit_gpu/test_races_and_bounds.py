@@ -60,7 +60,7 @@ def test_what_is_put_there_is_found(mutation: tuple[str, str], words: str, tmp_p
 @pytest.mark.parametrize("barrier", [0, 1])
 def test_a_missing_barrier_is_a_race(barrier: int, tmp_path: Path) -> None:
     (tmp_path / "f.c").write_text(PRODUCT)
-    name, gpu = "barrier(CLK_LOCAL_MEM_FENCE);", GpuOptions(points=(1, 2))
+    name, gpu = "barrier(CLK_LOCAL_MEM_FENCE);", GpuOptions(points=(1, 2), devices=("sm_80", "sm_90"))
     text = transform_file(tmp_path / "f.c", PipelineOptions(device="opencl", gpu=gpu)).text
     pieces = text.split(name)
     at = name + pieces[1] + name if barrier else name + pieces[1]

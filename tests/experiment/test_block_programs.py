@@ -120,3 +120,35 @@ def test_kernels_on_arrays_of_a_gpu_are_compared_with_copies(monkeypatch: pytest
     script = loaded("arrays_on_a_gpu", EXPERIMENTS)
     told = script.compared(OnDevice, lambda array: array.array, size=33, repeats=1)
     assert set(told["product"]) == {"in_place_ms", "copied_ms"}
+
+
+class Peers:
+    """What `aims_on_a_gpu.py` asks of torch."""
+
+    class backends:
+        class cuda:
+            class matmul:
+                allow_tf32 = True
+
+    class nn:
+        class functional:
+            gelu = staticmethod(lambda value: value)
+
+    matmul = staticmethod(lambda left, right: left.array @ right.array)
+    compile = staticmethod(lambda function: lambda: None)
+
+
+def test_every_aim_of_a_gpu_has_a_figure_and_says_what_did_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("POLYSCHED_CUDA_ON_CPU", "1")
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    script = loaded("aims_on_a_gpu", EXPERIMENTS)
+    monkeypatch.setattr(script, "TIME_TILES", (4,))
+    machine = script.Machine(torch=Peers, place=lambda array: OnDevice(array.copy()), back=lambda own: own.array,
+                             wait=lambda: None)
+    found = dict(script.aims(machine, size=35, stencil=(40, 3), mlp=(9, 17, 33), repeats=1))
+    assert set(found) == {"product_float32", "product_float16", "jacobi_2d", "jacobi_2d_beside_ppcg", "gelu_mlp"}
+    assert {name: told["aim"] for name, told in found.items()} == {
+        "product_float32": 0.7, "product_float16": 0.6, "jacobi_2d": 1.5, "jacobi_2d_beside_ppcg": 1.2, "gelu_mlp": 0.7}
+    assert found["jacobi_2d_beside_ppcg"]["not_run"].startswith("no ppcg")
+    assert found["product_float16"]["best"] in ("mma", "wgmma")
+    assert not Peers.backends.cuda.matmul.allow_tf32

@@ -27,6 +27,7 @@ SEVERAL = ("void f(int n, int q, int C[n][n], int D[n][n], signed char A[n][q], 
 FLOATS = PLAIN.replace("signed char", "float").replace("int C", "float C")
 HALVES = PLAIN.replace("signed char", "_Float16").replace("int C", "float C").replace(
     "A[i][k] * B[k][j]", "(float)A[i][k] * (float)B[k][j]")
+BRAINS = HALVES.replace("_Float16", "__bf16")
 TRIANGLE = PLAIN.replace("j < m", "j <= i").replace("[m]", "[n]")
 """The results are no box."""
 INTEGERS = {"plain": (PLAIN, {"n": 37, "m": 71, "q": 101}), "unsigned": (UNSIGNED, {"n": 65, "m": 64, "q": 63}),

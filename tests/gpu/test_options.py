@@ -35,6 +35,7 @@ def test_points_that_no_work_item_has(points: tuple[int, ...], words: str) -> No
 
 @pytest.mark.parametrize(("options", "words"), [
     ({"tensor_cores": ("int8",), "tensor_instruction": "hgmma"}, "no instruction hgmma"),
+    ({"devices": ("sm_70",)}, "nothing describes the device sm_70"),
     ({"tensor_instruction": "wmma"}, "wmma computes no products that are not named")])
 def test_instructions_that_tensor_cores_lack_or_nobody_needs(options: dict[str, Any], words: str) -> None:
     with pytest.raises(UsageError, match=words):

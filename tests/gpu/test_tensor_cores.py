@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from polysched.errors import UsageError
-from polysched.gpu import GpuMapping, GpuOptions, map_to_device
+from polysched.gpu import GpuMapping, GpuOptions, Launch, map_to_device
 from polysched.gpu.tensor_cores import warps_of
 from polysched.gpu.throughput import figures
 from polysched.pipeline.options import PipelineOptions
@@ -59,7 +59,7 @@ def test_nobody_asked_for_none() -> None:
 
 
 def test_the_rest_of_a_launch_waits() -> None:
-    (launch,) = mapped(PLAIN, "int8").launches
+    (launch,) = mapped(PLAIN, "int8", block=(32, 8)).launches
     assert [(phase.tensor is not None, phase.waits) for phase in launch.phases] == [
         (False, False), (True, True), (False, True)]
     assert launch.edges == (64, 64)
@@ -83,11 +83,42 @@ def test_warps_share_the_results_of_a_block_evenly() -> None:
 def test_the_model_counts_the_pipe_of_tensor_cores() -> None:
     schedule = scheduled(analysed(from_c_text(PLAIN)).dependences, PipelineOptions(scheduler="original"))
     sizes = {"n": 4096, "m": 4096, "q": 4096}
-    with_them, without = (figures(map_to_device(schedule, options=GpuOptions(tensor_cores=kinds)), SM_80, sizes)[0]
-                          for kinds in (("int8",), ()))
+    with_them, without = (figures(map_to_device(schedule, options=GpuOptions(
+        tensor_cores=kinds, block=(32, 8))), SM_80, sizes)[0] for kinds in (("int8",), ()))
     expected = 4096 ** 3 / 2048 / 108 / 1.41e9
     assert with_them.seconds["tensor8"] == pytest.approx(expected, rel=0.01)   # some multiprocessors have a block more
     assert with_them.seconds[with_them.limiter] < without.seconds[without.limiter]
+
+
+def sized(text: str, kind: str, instruction: str, **sizes: int) -> Launch:
+    schedule = scheduled(analysed(from_c_text(text)).dependences, PipelineOptions(scheduler="original"))
+    options = GpuOptions(tensor_cores=(kind,), tensor_instruction=instruction)
+    return map_to_device(schedule, options=options, sizes=sizes).launches[0]
+
+
+@pytest.mark.parametrize(("instruction", "large", "small"), [
+    ("mma", (128, 128), (32, 64)), ("wmma", (128, 64), (32, 64)), ("wgmma", (128, 128), (64, 64))])
+def test_few_results_have_small_blocks_and_many_have_large_ones(
+        instruction: str, large: tuple[int, int], small: tuple[int, int]) -> None:
+    found = [sized(HALVES, "float16", instruction, n=n, m=n, q=4096) for n in (4096, 256)]
+    assert [launch.edges for launch in found] == [large, small]
+    for launch in found:
+        assert launch.choice is not None
+        assert launch.choice.seconds <= launch.choice.usual_seconds
+        assert launch.choice.gpus == (("sm_90",) if instruction == "wgmma" else ("sm_80", "sm_90"))
+        assert all(phase.tensor for phase in launch.phases if phase.step is not None)
+
+
+def test_larger_blocks_read_less_and_larger_parts_of_a_warp_too() -> None:
+    schedule = scheduled(analysed(from_c_text(HALVES)).dependences, PipelineOptions(scheduler="original"))
+    sizes = {"n": 4096, "m": 4096, "q": 4096}
+    small, large = (figures(map_to_device(schedule, options=GpuOptions(
+        tensor_cores=("float16",), block=block, points=points)), SM_80, sizes)[0]
+        for block, points in (((32, 8), (2, 8)), ((16, 16), (8, 8))))
+    assert large.global_bytes < 0.6 * small.global_bytes
+    assert large.seconds["load"] < small.seconds["load"]
+    assert large.seconds["tensor16"] == pytest.approx(small.seconds["tensor16"], rel=0.06)
+    assert small.seconds["latency"] < 0.01   # of an instruction, not of each product that it computes
 
 
 def test_unknown_kinds_are_refused() -> None:

@@ -40,6 +40,13 @@ def sample(op: str, *operands: np.ndarray | None, results: int = 1, **attributes
     return op, list(operands), attributes, results
 
 
+def grams(**changes: Any) -> dict[str, Any]:
+    """Attributes of TfIdfVectorizer: two tokens, three pairs of which two are equal, one triple."""
+    return {"mode": "TFIDF", "min_gram_length": 1, "max_gram_length": 3, "max_skip_count": 2, "ngram_counts": (0, 2, 8),
+            "ngram_indexes": (4, 0, 2, 1, 3, 0), "pool_int64s": (1, 2, 0, 1, 2, 2, 0, 1, 1, 0, 2),
+            "weights": (0.5, 2.0, -1.0, 3.0, 1.5), **changes}
+
+
 SAMPLES: list[Sample] = [
     *(sample(op, floats(3, 4)) for op in (
         "Exp", "Sin", "Cos", "Tan", "Atan", "Sinh", "Cosh", "Tanh", "Asinh", "Erf", "Floor", "Ceil", "Round", "Abs",
@@ -280,6 +287,10 @@ SAMPLES: list[Sample] = [
     sample("BatchNormalization", floats(2, 3, 4), floats(3), floats(3), floats(3), floats(3, low=0.5), results=3,
            training_mode=1, momentum=0.8),
     sample("Dropout", floats(2, 3), np.array(0, np.float32), np.array(True), results=2),
+    *(sample("TfIdfVectorizer", ints(*shape, low=0, high=3, dtype=kind), **grams(mode=mode, max_skip_count=skipped))
+      for shape, kind, mode, skipped in (((9,), "int32", "TF", 0), ((2, 7), "int64", "IDF", 1),
+                                         ((3, 5), "int32", "TFIDF", 9))),
+    sample("TfIdfVectorizer", ints(2, 2, low=0, high=3), **grams(min_gram_length=3, weights=())),
 ]
 
 

@@ -447,3 +447,13 @@ def test_sizes_that_fit_no_case_are_refused_before_anything_runs() -> None:
 def test_a_kernel_is_pickled_by_its_name_as_a_function() -> None:
     assert pickle.loads(pickle.dumps(gemm)) is gemm
     assert copy.deepcopy([gemm])[0] is gemm
+
+
+def test_a_kernel_is_shown_by_its_name_and_arguments():
+    @polysched.kernel
+    def scaled(y, x, alpha):
+        for i in range(x.shape[0]):
+            y[i] = alpha * x[i]
+
+    assert repr(scaled).startswith("<polysched.kernel: test_a_kernel_is_shown")
+    assert repr(scaled).endswith("scaled(y, x, alpha)>")

@@ -3,9 +3,10 @@
 import itertools
 
 import numpy as np
+import pytest
 
 from polysched.mesh import MeshTarget, Operator, chain
-from polysched.mesh.packing import free_places, greedy, largest_first, row_major
+from polysched.mesh.packing import corner_first, free_places, greedy, largest_first, row_major
 from polysched.mesh.shapes import Shape, allocate, fronts
 from tests.mesh.random_graphs import random_graph
 
@@ -54,3 +55,29 @@ def test_where_there_is_no_room_nothing_is_packed() -> None:
     shapes = [Shape(1, 2, 0.0, 0)] * 3
     for packer in (greedy, row_major, largest_first):
         assert packer(graph, shapes, MeshTarget(rows=2, columns=2)) is None
+
+
+def test_corner_first_packs_without_a_free_core() -> None:
+    """Five rectangles, one of them a core in the middle; one after the other on free cores is no way there."""
+    shapes = [Shape(rows, columns, 1.0, 0) for rows, columns in ((2, 3), (3, 2), (2, 3), (3, 2), (1, 1))]
+    found = corner_first(shapes, MeshTarget(rows=5, columns=5), range(5))
+    assert found is not None
+    cores = sorted((r, c) for f in found for r in range(f.row, f.row + f.rows)
+                   for c in range(f.column, f.column + f.columns))
+    assert cores == [(r, c) for r in range(5) for c in range(5)]
+    assert [(f.rows, f.columns) for f in found] == [(s.rows, s.columns) for s in shapes]
+
+
+def test_corner_first_leaves_dead_and_spare_cores_free() -> None:
+    target = MeshTarget(rows=3, columns=3, dead=((0, 0), (2, 1)))
+    found = corner_first([Shape(2, 1, 1.0, 0), Shape(1, 2, 1.0, 0), Shape(2, 1, 1.0, 0)], target, (0, 1, 2))
+    assert found is not None
+    cores = [(r, c) for f in found for r in range(f.row, f.row + f.rows) for c in range(f.column, f.column + f.columns)]
+    assert len(cores) == len(set(cores)) == 6
+    assert not {(0, 0), (2, 1)} & set(cores)
+
+
+@pytest.mark.parametrize("shapes", [((2, 2), (2, 2)), ((4, 1),), ((3, 3), (1, 1))])
+def test_corner_first_says_where_nothing_packs(shapes: tuple[tuple[int, int], ...]) -> None:
+    made = [Shape(rows, columns, 1.0, 0) for rows, columns in shapes]
+    assert corner_first(made, MeshTarget(rows=3, columns=3), range(len(made))) is None

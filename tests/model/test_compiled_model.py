@@ -87,6 +87,33 @@ def test_a_scatter_keeps_nan(reduction: str) -> None:
     np.testing.assert_array_equal(polysched.compile(graph).run(given)["y"], interpret(graph, given)["y"])
 
 
+NODES = {
+    "ReduceMax": "ReduceMax(x, a)", "ReduceMin": "ReduceMin(x, a; keepdims=0)", "of channels": "ReduceMax(x, c)",
+    "of all": "ReduceMin(x)", "ArgMax": "ArgMax(x; axis=3)", "ArgMin": "ArgMin(x; axis=1)",
+    "the last ArgMax": "ArgMax(x; axis=2, select_last_index=1)", "Hardmax": "Hardmax(x; axis=3)",
+    "MaxPool": "MaxPool(x; kernel_shape=[3, 3], pads=[1, 1, 1, 1])", "GlobalMaxPool": "GlobalMaxPool(x)",
+    "MaxPool of large windows": "MaxPool(x; kernel_shape=[5, 7], strides=[1, 2], pads=[2, 3, 2, 3])",
+    "Softmax": "Softmax(x; axis=3)", "LogSoftmax": "LogSoftmax(x; axis=1)", "ReduceLogSumExp": "ReduceLogSumExp(x, a)"}
+
+
+@pytest.mark.parametrize("channels", [3, 16])
+@pytest.mark.parametrize("node", NODES)
+def test_what_is_no_number_counts_as_in_numpy(node: str, channels: int) -> None:
+    graph = from_text(f"""graph f(x: float32[2, {channels}, 6, 19]) {{
+      const a: int64[1] = [3]
+      const c: int64[2] = [1, 2]
+      let y = {NODES[node]}
+      return y
+    }}""")
+    compiled = polysched.compile(graph)
+    for seed in range(4):
+        draw = np.random.default_rng(seed)
+        x = draw.normal(size=(2, channels, 6, 19)).astype(np.float32)
+        x[draw.random(x.shape) < (0, 0.003, 0.05, 1)[seed]] = np.nan
+        found, wanted = compiled.run({"x": x})["y"], interpret(graph, {"x": x})["y"]
+        np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6, err_msg=f"seed {seed}")
+
+
 def test_it_says_what_it_is(model: polysched.model.CompiledModel) -> None:
     assert repr(model).startswith("<CompiledModel mlp: ")
     assert "polysched_model_run" in model.c_source

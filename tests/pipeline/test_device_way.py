@@ -1,5 +1,6 @@
 """The way to a device, and what it refuses."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,8 @@ import pytest
 
 from polysched.errors import UnsupportedScopError, UsageError
 from polysched.gpu import GpuOptions
+from polysched.measure.processes.opencl_device import OpenClDevice
+from polysched.pipeline import device_way
 from polysched.pipeline.files import compiler_flags, optimize, transform_file
 from polysched.pipeline.options import PipelineOptions
 from polysched.scheduling.primitives.requests import UseInstruction
@@ -14,7 +17,7 @@ from polysched.scop import from_c_text
 from tests.gpu.mapped import CHAIN, PRODUCT, STENCIL
 from tests.gpu.reduced import FLOATS
 
-DEVICE = PipelineOptions(device="opencl")
+DEVICE = PipelineOptions(device="opencl", gpu=GpuOptions(devices=("sm_80", "sm_90")))
 
 
 def test_steps_tell_the_kernels() -> None:
@@ -86,6 +89,38 @@ def test_blocks_by_hand() -> None:
     made = optimize(from_c_text(PRODUCT), PipelineOptions(device="opencl", gpu=GpuOptions(block=(16, 2), points=(1,))))
     assert any(step.startswith("device: kernel0: 2 dimensions in blocks of 16x2 work items run S0, S1;")
                for step in made.steps())
+
+
+FOUND = OpenClDevice(platform="Portable Computing Language", device="some cores", is_cpu=True, units=7, gigahertz=3.0)
+UNKNOWN = replace(FOUND, platform="rusticl", device="Mali-G610", is_cpu=False)
+
+
+@pytest.mark.parametrize(("device", "found", "names"), [
+    ("opencl", FOUND, ["pocl"]), ("opencl", UNKNOWN, ["sm_80", "sm_90"]), ("opencl", None, ["sm_80", "sm_90"]),
+    ("cuda", FOUND, ["sm_80", "sm_90"])])
+def test_the_device_that_would_run_chooses_if_it_is_described(
+        device: str, found: OpenClDevice | None, names: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(device_way, "opencl_device", lambda: found)
+    made = optimize(from_c_text(PRODUCT), PipelineOptions(device=device)).on_device
+    assert made is not None
+    assert [gpu.name for gpu in made.mapping.gpus] == names
+    assert made.mapping.gpus[0].multiprocessors == (7 if names == ["pocl"] else 108)
+
+
+def test_named_devices_choose_and_none_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    def asked() -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(device_way, "opencl_device", asked)
+    options = PipelineOptions(device="opencl", gpu=GpuOptions(devices=("xe_lp",)))
+    made = optimize(from_c_text(PRODUCT.replace("double", "float")), options).on_device
+    assert made is not None
+    assert [gpu.name for gpu in made.mapping.gpus] == ["xe_lp"]
+
+
+def test_what_runs_no_cuda_chooses_none_of_its_blocks() -> None:
+    with pytest.raises(UsageError, match=r"xe_lp .* runs no CUDA"):
+        PipelineOptions(device="cuda", gpu=GpuOptions(devices=("sm_90", "xe_lp")))
 
 
 def test_blocks_without_a_device_are_refused() -> None:

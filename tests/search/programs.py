@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
 from polysched.errors import PolyschedError, UsageError
 from polysched.measure.field import Ran, Verdict
@@ -52,6 +53,7 @@ MACHINE = Target(name="test", cores=2, vector_bits=256, caches=(
 OPTIONS = PipelineOptions(tiling=TilingOptions(target=MACHINE))
 
 
+@cache
 def product() -> Scop:
     return from_c_text(PRODUCT)
 

@@ -90,6 +90,29 @@ def over_time(options, rule=time_tiles, recipe=PICK) -> Explorer:
                     {"steps": 50, "m": 400, "n": 400})
 
 
+ZEROS = """\
+void zeros(int n, double a[n][n])
+{
+#pragma scop
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++)
+      a[i][j] = 0;
+#pragma endscop
+}
+"""
+
+
+@pytest.mark.parametrize(("sizes", "offered"), [(None, False), ("off", False), ((8, 8), True)])
+def test_no_thread_gets_the_innermost_loop_of_a_band_without_tiles(sizes, offered):
+    found = Explorer(lambda choose, dependences: threads(
+        choose, dependences, Recipe() if sizes is None else Recipe(bands={0: BandOptions(sizes=sizes)})),
+        from_c_text(ZEROS), OPTIONS, {"n": 300})
+    loops = {p.recipe.bands[0].parallel_loop for p in found.enumerate() if 0 in p.recipe.bands}
+    assert (1 in loops) is offered
+    for proposal in found.enumerate():
+        optimize(from_c_text(ZEROS), apply_recipe(OPTIONS, proposal.recipe))
+
+
 def test_each_band_over_time_has_a_form_of_its_tiles():
     assert [p.trace for p in over_time(ALONE).enumerate()] == [()], "one thread has nothing to share"
     made = {p.trace[0].value: p.recipe for p in over_time(OPTIONS).enumerate()}

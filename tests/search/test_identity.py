@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from polysched.scop import from_c_text
-from polysched.search.identity import canonical_scop, code_identity, key_of, place_of
+from polysched.search.identity import Place, canonical_scop, code_identity, key_of, place_of
 from polysched.target import find_compiler
 from tests.search.programs import OPTIONS, PRODUCT, RENAMED, product
 
@@ -55,3 +55,25 @@ def test_the_key_has_sizes_machine_threads_compiler_and_numerics():
     digests = {key_of(canonical_scop(product()), {"n": 64}, other).digest for other in others}
     digests |= {base.digest, key_of(canonical_scop(product()), {"n": 65}, place).digest}
     assert len(digests) == 5
+
+
+def test_the_place_of_a_client_is_no_regions_and_tells_whose_it_is():
+    place = Place(machine="m", threads=2, compiler="gcc", numerics="{}")
+    own = place.of_client("plans of an instruction", statement="S0")
+    assert (own.is_of_client, own.client) == (True, "plans of an instruction")
+    assert (place.is_of_client, place.client) == (False, "")
+    assert own != place.of_client("plans of an instruction", statement="S1")
+    hostile = Place(machine="m", threads=2, compiler="gcc", numerics='{" client": no JSON')
+    assert hostile.client == ""
+
+
+def test_parameters_of_macros_are_no_names_of_the_program():
+    code = """#define polysched_min(a, b) ((a) < (b) ? \\
+  (a) : (b))
+for (long i = 0; i < polysched_min(n, 9); i++) a[i] = b[i] + x[i];
+"""
+    loop = code.index("for")
+    renamed = code[:loop] + code[loop:].replace("a[", "Out[").replace("b[", "In[")
+    assert code_identity(code) == code_identity(renamed)
+    assert code_identity(code) != code_identity(code.replace("(a) : (b)", "(b) : (a)"))
+    assert code_identity(code) != code_identity(code.replace("b[i] + x", "x[i] + x"))

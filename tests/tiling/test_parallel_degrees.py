@@ -16,6 +16,7 @@ from polysched.scheduling.marks import LoopMark
 from polysched.scheduling.schedule import Schedule
 from polysched.scheduling.tree.loop_tree import Band, from_isl, walk
 from polysched.scop import from_c_file, from_c_text
+from polysched.target import Target
 from polysched.tiling import TiledSchedule, TilingOptions, tile, tile_bands
 from tests.tiling import kernels
 from tests.tiling.test_tile_bands import assert_legal, plain, scheduled, shape
@@ -114,11 +115,11 @@ def test_degrees_that_take_too_long_are_given_up_one_by_one(monkeypatch: pytest.
     """Every attempt with several degrees is stopped as isl stops it at the end of its budget."""
     real = tile_bands._tiled
 
-    def slow(schedule: Schedule, options: TilingOptions) -> TiledSchedule:
+    def slow(schedule: Schedule, options: TilingOptions, planned: set[int] | None = None) -> TiledSchedule:
         if options.parallel_degrees > 1:
             isl.DEFAULT_CONTEXT.set_max_operations(1)
             isl.Set("{ [i] }")
-        return real(schedule, options)
+        return real(schedule, options, planned)
 
     monkeypatch.setattr(tile_bands, "_tiled", slow)
     tiled = tile(scheduled(kernels.gauss_seidel()), plain(sizes=4, parallel_degrees=3))
@@ -128,7 +129,36 @@ def test_degrees_that_take_too_long_are_given_up_one_by_one(monkeypatch: pytest.
     assert tiled.fallbacks[0] in str(tiled)
 
 
-def endless(schedule: Schedule, options: TilingOptions) -> TiledSchedule:
+def test_split_tiles_that_take_too_long_become_wavefronts(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = tile_bands._tiled
+
+    def slow(schedule: Schedule, options: TilingOptions, planned: set[int] | None = None) -> TiledSchedule:
+        made = real(schedule, options, planned)
+        if made.one_at_a_time is not None or any(band.pieces for band in made.bands):
+            isl.DEFAULT_CONTEXT.set_max_operations(1)
+            isl.Set("{ [i] }")
+        return made
+
+    schedule = pluto(analyse(from_c_text("""
+        void f(int steps, double a[4000], double b[4000]) {
+        #pragma scop
+        for (int t = 0; t < steps; t++) {
+          for (int i = 1; i < 3999; i++) b[i] = a[i - 1] + a[i] + a[i + 1];
+          for (int i = 1; i < 3999; i++) a[i] = b[i];
+        }
+        #pragma endscop
+        }""")))
+    options = TilingOptions(target=replace(Target(), cores=2), split=True, sizes=(16, 64))
+    assert any(band.pieces for band in tile(schedule, options).bands)
+    monkeypatch.setattr(tile_bands, "_tiled", slow)
+    tiled = tile(schedule, options)
+    assert [bool(band.sizes) for band in tiled.bands] == [True]
+    assert not any(band.pieces for band in tiled.bands)
+    assert tiled.fallbacks == ("tiles were not split: that took more than 10 s of tiling",)
+    assert "wavefront" in str(tiled.tree)
+
+
+def endless(schedule: Schedule, options: TilingOptions, planned: set[int] | None = None) -> TiledSchedule:
     """An attempt that isl stops at the end of its budget."""
     isl.DEFAULT_CONTEXT.set_max_operations(1)
     return TiledSchedule(schedule=schedule, tree=isl.Schedule("{ domain: \"{ S[i] }\" }"), options=options)

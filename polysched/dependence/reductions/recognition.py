@@ -3,6 +3,7 @@
 A statement `x op= e` with an associative and commutative operator updates x once per instance, whatever
 order the instances run in.  The pairs between its own update accesses order nothing but the updates.
 `x = x op e`, `x = fmax(x, e)`, `x = e < x ? e : x` and `if (e < x) x = e` are the same in another spelling.
+`x = e < x || e != e ? e : x` is a minimum that NaN wins.
 So is any of them under a condition that does not read x, on the branches of one as well, and `x = c ? x op e : x`.
 
 `if (e > x) { x = e; k = i; }` also keeps the place of the maximum.  Of equal values the first one counts, so its
@@ -30,7 +31,7 @@ from polysched.dependence.reductions.overwrites import (
     overwrite,
     tests_old,
 )
-from polysched.dependence.reductions.reduction import Reduction
+from polysched.dependence.reductions.reduction import EXTREMA, Reduction
 from polysched.dependence.reductions.updates import (
     OPERATORS,
     accumulation,
@@ -105,7 +106,7 @@ def _update(statement: Statement, update: Assign) -> Reduction | None:
     if not survives_conversion(operator, update.dtype, [plain_value(e).dtype for e in rest]):
         return None
     return Reduction(statement=statement.name, operator=operator, write=update.target, reads=reads,
-                     dtype=update.dtype, exact=update.dtype.is_integer or operator in ("min", "max"))
+                     dtype=update.dtype, exact=update.dtype.is_integer or operator in EXTREMA)
 
 
 def _has_any_order(update: Assign) -> bool:

@@ -10,6 +10,9 @@ from polysched.target.one_line import OneLine
 
 OVERWRITES = frozenset({"any", "last", "first"})
 """An element that conditions let one number overwrite, one that they let an iterator, and one that they let it once."""
+NAN_WINS = frozenset({"minimum", "maximum"})
+"""Extrema of floats that are NaN where any value is: the operations `minimum` and `maximum` of IEEE 754-2019."""
+EXTREMA = frozenset({"min", "max"}) | NAN_WINS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,16 +22,17 @@ class Reduction(OneLine):
     Parameters
     ----------
     statement : the statement, by name.
-    operator : `sum`, `product`, `min`, `max`, `and`, `or` or `xor`; `argmin` or `argmax` for the place of one; `any`,
-        `last` or `first` where conditions let one number, an iterator, or its first value overwrite the accumulator.
+    operator : `sum`, `product`, `min`, `max`, `and`, `or` or `xor`; `minimum` or `maximum` where NaN counts; `argmin`
+        or `argmax` for the place of one; `any`, `last` or `first` where conditions let one number, an iterator, or its
+        first value overwrite the accumulator.
     write, reads : references of the accumulator: the write, and every read of the old value.
     places : references of the writes and reads of the place, for `argmin` and `argmax`.
     ties : which of equal values gives the place, `first` or `last`; `last` also where an iterator overwrites the
         accumulator, `first` where it does so once; empty for the other operators.
     dtype : element type of the accumulator.
     exact : any order of the statement gives the same bits: integers, and minimum and maximum (of numbers; a NaN
-        among the values makes a comparison's result depend on the order, signed zeros its sign).  Otherwise a
-        reassociation rounds differently, which a user has to allow.
+        among the values of `min` and `max` makes a comparison's result depend on the order, signed zeros its sign; one
+        NaN is as good as another).  Otherwise a reassociation rounds differently, which a user has to allow.
     also : references of further writes of the accumulator, on other branches of a condition.
     beside : what else the same statement accumulates under its conditions, each in an element of its own.
     value : what overwrites the accumulator, for `any`, `last` and `first`.

@@ -6,11 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
+from polysched.dependence.reductions.reduction import EXTREMA
 from polysched.scop.body import Assign, Binary, Call, Cast, Expr, Load, Select, rebuild, walk
 from polysched.scop.dtypes import DType, Kind
 from polysched.scop.scop import Statement
 
 OPERATORS = {"+": "sum", "-": "sum", "*": "product", "&": "and", "|": "or", "^": "xor"}
+NAN_WINS_OVER = {"max": "maximum", "min": "minimum"}
 CALLS = {"fmax": "max", "fmaxf": "max", "fmaxl": "max", "fmin": "min", "fminf": "min", "fminl": "min"}
 
 
@@ -34,8 +36,8 @@ def accumulation(value: Expr, old: str) -> tuple[str, tuple[Expr, ...]] | None:
             return None
         case Select(condition=Binary(op="<" | "<=" | ">" | ">=") as test) as select:
             return _chosen(select, test, old)
-        case _:
-            return None
+        case other_form:
+            return _nan_wins(other_form, old)
 
 
 def _is_old(old: str, e: Expr) -> bool:
@@ -54,6 +56,28 @@ def _chosen(select: Select, test: Binary, old: str) -> tuple[str, tuple[Expr]] |
     return ("min" if takes_left == (test.op in ("<", "<=")) else "max"), (other,)
 
 
+def _nan_wins(value: Expr, old: str) -> tuple[str, tuple[Expr, ...]] | None:
+    """Operator and other operand of `e != e ? e : e < x ? e : x`, or of `e < x || e != e ? e : x` with either old.
+
+    The value that is compared with itself is the one that a comparison takes where it holds: the other one, where it is
+    NaN, is what is left.
+    """
+    match value:
+        case Select(condition=Binary(op="!=") as unequal,
+                    otherwise=Select(condition=Binary(op="<" | ">")) as numbers) as select:
+            found = accumulation(numbers, old)
+        case Select(condition=Binary(op="||", left=Binary(op="<" | "<=" | ">" | ">=") as test,
+                                     right=Binary(op="!=") as unequal)) as select:
+            numbers = replace(select, condition=test)
+            found = accumulation(numbers, old)
+        case _:
+            return None
+    alike = {plain_value(e) for e in (unequal.left, unequal.right, select.then, numbers.then)}
+    if found is None or len(alike) != 1 or not select.dtype.is_float or found[0] not in NAN_WINS_OVER:
+        return None
+    return NAN_WINS_OVER[found[0]], found[1]
+
+
 def survives_conversion(operator: str, accumulator: DType, operands: Sequence[DType]) -> bool:
     """Whether the steps may change places although each converts its result to the accumulator's type.
 
@@ -63,10 +87,10 @@ def survives_conversion(operator: str, accumulator: DType, operands: Sequence[DT
     if accumulator.is_float:
         return True
     if accumulator.kind is Kind.BOOL:
-        return operator in ("and", "or") or (operator in ("xor", "min", "max") and set(operands) == {accumulator})
+        return operator in ("and", "or") or (operator in EXTREMA | {"xor"} and set(operands) == {accumulator})
     low, high = accumulator.value_range()
     ranges = [dtype.value_range() for dtype in operands if dtype.is_integer]
-    return operator not in ("min", "max") or (len(ranges) == len(operands)
+    return operator not in EXTREMA or (len(ranges) == len(operands)
                                               and all(low <= least and most <= high for least, most in ranges))
 
 

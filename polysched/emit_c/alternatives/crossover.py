@@ -87,6 +87,52 @@ def crossover(source: CSource, target: Target) -> Crossover:
     target : the machine that the code was made for.
     """
     scop = source.scop
+    found = _most_work(source, target)
+    if found is None:
+        return Crossover()
+    largest, gain, loops = found
+    costs = target.costs
+    starts = loops * costs.row_cycles / target.frequency_hz
+    team = target.team_seconds
+    rows = largest.extents[:-1]
+    terms: list[tuple[float, tuple[isl.PwAff, ...]]] = []
+    for _, around in _entered_teams(source):
+        terms += [(team, around), (team, ())]   # once at least, however loops around it round their lengths
+    terms += [(costs.allocation_seconds, ())] * (len(source.allocated) + len(shared_panels(source.loops)))
+    never = _never(scop, largest, gain / GAIN, terms)
+    terms = [*([(starts, rows)] if largest.extents else []), *terms]
+    conditions = [_enough(scop, largest, [(seconds / gain, extents) for seconds, extents in terms])]
+    fewest: dict[str, int] = {}
+    for length, count in (*_fewest(source), *_in_step(source)):
+        fewest[length] = max(count, fewest.get(length, 0))
+    conditions += [f"{operand(length)} >= {count}" for length, count in fewest.items()]
+    return Crossover(tuple(filter(None, conditions)), never)
+
+
+def entered(source: CSource, target: Target) -> Crossover:
+    """The sizes for which the transformed code saves more than it takes to be entered, whatever its loops do.
+
+    Those are memory from the heap, and teams, of one thread where their clause says so.  `crossover` also counts what
+    the loops cost that begin, and asks for blocks that are full; here only calls that have next to nothing to do are
+    left to the original.
+    """
+    costs, scop = target.costs, source.scop
+    terms = [(target.team_seconds if always else costs.lone_team_seconds, around)
+             for always, around in _entered_teams(source)]
+    terms += [(costs.small_block_seconds, ())] * (len(source.allocated) + len(shared_panels(source.loops)))
+    found = _most_work(source, target) if terms else None
+    if found is None:
+        return Crossover()
+    largest, gain, _ = found
+    if all(extent.is_cst() for extent in largest.extents):
+        return Crossover()   # `crossover` has said whether it ever pays
+    return Crossover(tuple(filter(None, [_enough(scop, largest, [(seconds / gain, around)
+                                                                 for seconds, around in terms])])))
+
+
+def _most_work(source: CSource, target: Target) -> tuple[_Box, float, int] | None:
+    """The box around the instances that take longest, the seconds that an iteration saves, and its statements."""
+    scop = source.scop
     timed = _times_as_written(source, target)
     boxes = [box for statement in scop.statements if (box := _box(scop, statement)) is not None]
     saved: dict[str, float] = {}
@@ -98,25 +144,9 @@ def crossover(source: CSource, target: Target) -> Crossover:
     largest = max(boxes, default=None, key=lambda box: (
         _size(box.extents, ASSUMED.typical_size) * saved[_product(scop, box.extents)]))
     if largest is None:
-        return Crossover()
+        return None
     work = _product(scop, largest.extents)
-    gain = saved[work]
-    costs = target.costs
-    starts = loops[work] * costs.row_cycles / target.frequency_hz
-    team = target.team_seconds
-    rows = largest.extents[:-1]
-    terms: list[tuple[float, tuple[isl.PwAff, ...]]] = []
-    for around in _entered_teams(source):
-        terms += [(team, around), (team, ())]   # once at least, however loops around it round their lengths
-    terms += [(costs.allocation_seconds, ())] * (len(source.allocated) + len(shared_panels(source.loops)))
-    never = _never(scop, largest, gain / GAIN, terms)
-    terms = [*([(starts, rows)] if largest.extents else []), *terms]
-    conditions = [_enough(scop, largest, [(seconds / gain, extents) for seconds, extents in terms])]
-    fewest: dict[str, int] = {}
-    for length, count in (*_fewest(source), *_in_step(source)):
-        fewest[length] = max(count, fewest.get(length, 0))
-    conditions += [f"{operand(length)} >= {count}" for length, count in fewest.items()]
-    return Crossover(tuple(filter(None, conditions)), never)
+    return largest, saved[work], loops[work]
 
 
 def _never(scop: Scop, work: _Box, seconds: float, costs: list[tuple[float, tuple[isl.PwAff, ...]]]) -> bool:
@@ -198,29 +228,36 @@ def _in_step(source: CSource) -> Iterator[tuple[str, int]]:
                 yield size_text(scop, extent), node.behind + ROWS
 
 
-def _entered_teams(source: CSource) -> Iterator[tuple[isl.PwAff, ...]]:
-    """Per team of threads how often it starts: the lengths of the loops around it.
+def _entered_teams(source: CSource) -> Iterator[tuple[bool, tuple[isl.PwAff, ...]]]:
+    """Per team of threads whether no clause leaves it one thread, and how often it starts: the lengths around it.
 
     Teams that stand in a branch of their own start only where that pays.
     """
     functions = _functions(source)
     filling = len(shared_panels(source.loops))
     started = source.teams - len(source.tested_teams) - filling
-    found = [_lengths(around, functions) for team, around in _teams(source.loops, ())
-             if (team.band, team.member) not in source.tested_teams][:max(started, 0)]
+    found = [(_always_starts(loop), _lengths(around, functions)) for loop, around in _teams(source.loops, ())
+             if (loop.mark.band, loop.mark.member) not in source.tested_teams][:max(started, 0)]
     yield from found
-    yield from [max(found, key=len, default=())] * (started - len(found))
-    yield from [()] * filling
+    yield from [(False, max((around for _, around in found), key=len, default=()))] * (started - len(found))
+    yield from [(False, ())] * filling
 
 
-def _teams(node: Node, around: tuple[LoopMark, ...]) -> Iterator[tuple[LoopMark, tuple[LoopMark, ...]]]:
+def _always_starts(loop: For) -> bool:
+    """Whether no clause leaves a loop's team one thread."""
+    length, least = loop.upper - loop.lower, loop.mark.least_iterations
+    enough = least <= 1 or (length.is_constant and length.constant >= least * loop.step)
+    return enough and loop.mark.least_work <= 1
+
+
+def _teams(node: Node, around: tuple[LoopMark, ...]) -> Iterator[tuple[For, tuple[LoopMark, ...]]]:
     """The loops on threads and the loops around each, outermost first."""
     if isinstance(node, ThreadReduction):
-        yield node.whole.mark, around
+        yield node.whole, around
         return
     if isinstance(node, For):
         if node.mark.parallel:
-            yield node.mark, around
+            yield node, around
             return
         around = (*around, node.mark)
     for child in child_nodes(node):

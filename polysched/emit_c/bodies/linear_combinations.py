@@ -30,6 +30,7 @@ from polysched.scop.body import (
     If,
     Literal,
     Load,
+    Perform,
     Select,
     Unary,
     While,
@@ -72,7 +73,7 @@ def _rewritten(item: BodyStatement, change: Callable[[Expr], Expr]) -> BodyState
         case If():
             return replace(item, then=tuple(_rewritten(i, change) for i in item.then),
                            otherwise=tuple(_rewritten(i, change) for i in item.otherwise))
-        case While():
+        case While() | Perform():
             return item
 
 

@@ -82,6 +82,26 @@ def distributed_text(distributed: Distributed, *parts: CSource) -> str:
     return "".join(f"{line}\n" for line in _Region(distributed, parts).lines())
 
 
+def agreed(scop: Scop, text: str) -> str:
+    """Lines that stand for a region, which ranks enter with the same sizes or not at all.
+
+    Rewrite:  if (n >= 1) { REGION } else ORIGINAL   ->   { all ranks have the same n;  if ... }
+
+    Otherwise a rank whose sizes fail the test would take the branch in which nobody waits for messages.
+    """
+    lines = [*_agreement([p.spelling for p in scop.parameters if p.spelling.isidentifier()]), *text.splitlines()]
+    return "".join(f"{line}\n" for line in ["{", *map(inside, lines), "}"])
+
+
+def _agreement(sizes: Sequence[str]) -> Iterator[str]:
+    """That all ranks have the same sizes, which a program may have read from somewhere."""
+    if sizes:
+        values = ", ".join(f"(long)({size})" for size in sizes)
+        names = ", ".join(sizes).replace("\\", "\\\\").replace('"', '\\"')
+        yield f"long {SIZES}[{2 * len(sizes)}] = {{{values}}};"
+        yield f'if ({RANKS} > 1) polysched_agree({SIZES}, {len(sizes)}, "{names}");'
+
+
 class _Region:
     def __init__(self, distributed: Distributed, parts: Sequence[CSource]) -> None:
         self.distributed = distributed
@@ -130,13 +150,8 @@ class _Region:
             yield from ("#ifdef POLYSCHED_POISON", *poison, "#endif")
 
     def _agreement(self) -> Iterator[str]:
-        """All ranks need the same sizes, which a program may have read from somewhere."""
-        sizes = [p.spelling for p in self.distributed.scop.parameters]
-        if sizes:
-            values = ", ".join(f"(long)({size})" for size in sizes)
-            names = ", ".join(sizes).replace("\\", "\\\\").replace('"', '\\"')
-            yield f"long {SIZES}[{2 * len(sizes)}] = {{{values}}};"
-            yield f'if ({RANKS} > 1) polysched_agree({SIZES}, {len(sizes)}, "{names}");'
+        """All ranks need the same sizes, also those in memory that a test allows them to read."""
+        yield from _agreement([p.spelling for p in self.distributed.scop.parameters if not p.spelling.isidentifier()])
 
     def _ends(self, names: Sequence[str], rank: str) -> Iterator[str]:
         """The declarations of what says what a rank owns."""

@@ -12,6 +12,7 @@ from typing import TypeAlias
 from polysched.emit_c.loop_ir.index import Condition, Linear, variable
 from polysched.scheduling.marks import LoopMark
 from polysched.scop.body import Binary, Expr, Select
+from polysched.target.one_line import OneLine
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ class Settled:
 
 
 @dataclass(frozen=True)
-class StatementInstance:
+class StatementInstance(OneLine):
     """One instance of a statement of the Scop.
 
     Parameters
@@ -85,14 +86,14 @@ class StatementInstance:
 
 
 @dataclass(frozen=True)
-class Block:
+class Block(OneLine):
     """Nodes one after the other."""
 
     children: tuple[Node, ...]
 
 
 @dataclass(frozen=True)
-class For:
+class For(OneLine):
     """`for (variable = lower; variable < upper; variable += step)`.
 
     Parameters
@@ -131,7 +132,7 @@ class For:
 
 
 @dataclass(frozen=True)
-class If:
+class If(OneLine):
     """`if (condition) then else otherwise`."""
 
     condition: Condition
@@ -140,7 +141,7 @@ class If:
 
 
 @dataclass(frozen=True)
-class Let:
+class Let(OneLine):
     """A loop of exactly one iteration: the variable has one value in the body.
 
     Parameters
@@ -179,7 +180,7 @@ class Edge:
 
 
 @dataclass(frozen=True)
-class Panel:
+class Panel(OneLine):
     """A contiguous copy of what one operand is in a block of register tiles.
 
     Parameters
@@ -220,7 +221,7 @@ class Panel:
 
 
 @dataclass(frozen=True)
-class PackedOperand:
+class PackedOperand(OneLine):
     """Where an operand is found in a panel at one point of a tile."""
 
     name: str
@@ -229,7 +230,7 @@ class PackedOperand:
 
 
 @dataclass(frozen=True)
-class Packed:
+class Packed(OneLine):
     """Declare and fill a panel, then run the body that reads it.
 
     Parameters
@@ -289,7 +290,7 @@ class PartialElement:
 
 
 @dataclass(frozen=True)
-class ThreadPart:
+class ThreadPart(OneLine):
     """What every thread has to itself while it does its range of a loop that reduces.
 
     Parameters
@@ -315,7 +316,7 @@ class ThreadPart:
 
 
 @dataclass(frozen=True)
-class ThreadReduction:
+class ThreadReduction(OneLine):
     """`for part of the range first .. end of a whole loop: loop`, parts combined in the order of the range.
 
     Parameters
@@ -350,7 +351,7 @@ class FetchedRow:
 
 
 @dataclass(frozen=True)
-class RegisterTile:
+class RegisterTile(OneLine):
     """`loops { for every point of the edges: body }`, to be unrolled and held in registers.
 
     Parameters
@@ -385,7 +386,7 @@ class RegisterTile:
 
 
 @dataclass(frozen=True)
-class OnCopy:
+class OnCopy(OneLine):
     """Copy what tiles along a row sum up, transposed, run the body on the copy, and copy it back.
 
     Parameters

@@ -29,7 +29,7 @@ from polysched.emit_c.loop_ir.subscripts import linear_form
 from polysched.emit_c.loop_ir.traversal import instances, map_children, walk_nodes
 from polysched.emit_c.register_tiles.packing import constant_extent
 from polysched.emit_c.register_tiles.tile_accesses import Point, iterators_at
-from polysched.emit_c.scalar_code.heap import ALIGNMENT_BYTES, STACK_BYTES, Memory
+from polysched.emit_c.scalar_code.heap import ALIGNMENT_BYTES, STACK_BYTES, Memory, choice, few_bytes
 from polysched.scheduling.marks import LoopMark, Role
 from polysched.scop.body import Load, walk
 from polysched.scop.scop import Scop
@@ -103,13 +103,19 @@ def stack_declaration(panel: Panel) -> str:
     return f"{panel.value.dtype.c_name} {panel.name}{rows} __attribute__((aligned({ALIGNMENT_BYTES})));"
 
 
-def memory_of(panel: Panel) -> Memory:
-    """The memory of a shared panel."""
+def memory_of(panel: Panel, few: str) -> Memory:
+    """The memory of a shared panel.
+
+    Parameters
+    ----------
+    few : C name of an array on the stack, where the panel stands for sizes for which it is as small.
+    """
     c_name = panel.value.dtype.c_name
     rows = "".join(f"[{extent}]" for extent in (*panel.outer, *map(str, panel.extents))[1:])
     size = f"({panel.bytes_text} + {ALIGNMENT_BYTES - 1}) / {ALIGNMENT_BYTES} * {ALIGNMENT_BYTES}"
-    return Memory(array=panel.name, name=panel.name,
-                  declaration=f"{c_name} (*{panel.name}){rows} = aligned_alloc({ALIGNMENT_BYTES}, {size});")
+    given = f"{choice(panel.bytes_text, few)}aligned_alloc({ALIGNMENT_BYTES}, {size})"
+    return Memory(array=panel.name, name=panel.name, few=few, few_declaration=few_bytes(panel.value.dtype, few),
+                  declaration=f"{c_name} (*{panel.name}){rows} = {given};")
 
 
 def _shared(loop: For, facts: Facts, how: Sharing) -> Node:

@@ -15,6 +15,7 @@ from polysched.emit_c.scalar_code.c_text import CText, Level, binary, call, cast
 from polysched.emit_c.scalar_code.index_printer import IndexPrinter
 from polysched.emit_c.scalar_code.python_operators import python_call
 from polysched.scop.body import (
+    Address,
     Binary,
     Call,
     Cast,
@@ -69,8 +70,8 @@ class ExpressionPrinter:
                 return self._iterator(self.iterators[expr.name], expr.dtype)
             case ParameterRef(name=name):
                 return self.index.spellings.get(name, CText(name))
-            case Load(reference=reference):
-                return self.element(self.statement.access(reference))
+            case Load() | Address():
+                return self._place(expr)
             case Unary():
                 return unary(expr.op, self.value(expr.operand))
             case Binary():
@@ -85,6 +86,12 @@ class ExpressionPrinter:
                 return self._iterator(self.iterators[name], INT64)
             case Cast():
                 return self._converted(self.value(expr.operand), expr.operand.dtype, expr.dtype)
+
+    def _place(self, expr: Load | Address) -> CText:
+        if isinstance(expr, Load):
+            return self.element(self.statement.access(expr.reference))
+        place = unary("&", self.element(self.statement.access(expr.references[0])))
+        return cast("void *", place) if expr.rows else place
 
     def _converted(self, value: CText, given: DType, wanted: DType) -> CText:
         """A conversion; bfloat16 is kept as its bits unless C source names the type, which not every compiler knows."""

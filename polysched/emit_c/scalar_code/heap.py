@@ -126,8 +126,8 @@ def whole_array(scop: Scop, array: str, name: str, few: str = "") -> Memory:
     few : C name of an array on the stack for few elements; empty for none.
     """
     made = scop.array(array)
-    return Memory(array=array, name=name, few=few, few_declaration=_few(made.dtype, few),
-                  declaration=allocated(scop, made, name, _choice(_bytes(scop, made), few)))
+    return Memory(array=array, name=name, few=few, few_declaration=few_bytes(made.dtype, few),
+                  declaration=allocated(scop, made, name, choice(_bytes(scop, made), few)))
 
 
 def parts_of_threads(scop: Scop, temporary: Temporary, *, line_bytes: int, few: str = "") -> Memory:
@@ -135,17 +135,17 @@ def parts_of_threads(scop: Scop, temporary: Temporary, *, line_bytes: int, few: 
     dtype, elements = scop.array(temporary.array).dtype, _elements(scop, temporary, line_bytes)
     bytes_ = f"(unsigned long)omp_get_max_threads() * ({elements}) * sizeof({dtype.c_name})"
     rounded = f"({bytes_} + {ALIGNMENT_BYTES - 1}) / {ALIGNMENT_BYTES} * {ALIGNMENT_BYTES}"
-    given = f"{_choice(bytes_, few)}aligned_alloc({ALIGNMENT_BYTES}, {rounded})"
+    given = f"{choice(bytes_, few)}aligned_alloc({ALIGNMENT_BYTES}, {rounded})"
     return Memory(array=temporary.array, name=temporary.memory, per_thread=True, few=few,
-                  few_declaration=_few(dtype, few), declaration=f"{dtype.c_name} *{temporary.memory} = {given};")
+                  few_declaration=few_bytes(dtype, few), declaration=f"{dtype.c_name} *{temporary.memory} = {given};")
 
 
-def _choice(bytes_: str, few: str) -> str:
+def choice(bytes_: str, few: str) -> str:
     """The start of an expression that takes the array on the stack, if there is one, where few bytes are enough."""
     return f"{bytes_} <= {FEW_BYTES} ? (void *){few} : " if few else ""
 
 
-def _few(dtype: DType, name: str) -> str:
+def few_bytes(dtype: DType, name: str) -> str:
     if not name:
         return ""
     return f"{dtype.c_name} {name}[{FEW_BYTES // dtype.bytes}] __attribute__((aligned({ALIGNMENT_BYTES})));"

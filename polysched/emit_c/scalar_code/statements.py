@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from polysched.emit_c.scalar_code.c_text import CText, Level
 from polysched.emit_c.scalar_code.expressions import ExpressionPrinter
-from polysched.scop.body import Assign, BodyStatement, If, While
+from polysched.scop.body import Assign, BodyStatement, If, Perform, While
 
 INDENT = "  "
 
@@ -25,12 +25,22 @@ def print_body(body: tuple[BodyStatement, ...], printer: ExpressionPrinter) -> l
                 lines.append("}")
             case While():
                 lines += [f"while ({printer.value(item.condition)}) {{", *_indented(item.body, printer), "}"]
+            case Perform():
+                lines.append(_performed(item, printer))
     return lines
 
 
 def _assignment(item: Assign, printer: ExpressionPrinter) -> str:
     target = printer.element(printer.statement.access(item.target)).at(Level.UNARY)
     return f"{target} {item.op or ''}= {printer.value(item.value).at(Level.ASSIGNMENT)};"
+
+
+def _performed(item: Perform, printer: ExpressionPrinter) -> str:
+    value = printer.value(item.call)
+    if item.target is None:
+        return f"{value};"
+    target = printer.element(printer.statement.access(item.target)).at(Level.UNARY)
+    return f"{target} {item.op or ''}= {value.at(Level.ASSIGNMENT)};"
 
 
 def _indented(body: tuple[BodyStatement, ...], printer: ExpressionPrinter) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from polysched.dependence.reductions.reduction import NAN_WINS
 from polysched.emit_c.bodies.wrapping_sums import can_overflow, unsigned
 from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.index import Linear
@@ -20,11 +21,24 @@ from polysched.scop.dtypes import DType
 from polysched.scop.scop import Scop
 
 SYMBOLS = {"sum": "+", "product": "*", "and": "&", "or": "|", "xor": "^"}
-COMPARISONS = {"min": "<", "max": ">"}
+COMPARISONS = {"min": "<", "max": ">", "minimum": "<", "maximum": ">"}
 SHORTEST_BITS = LIMITS.shortest_register_bits
 OPERATORS = frozenset(SYMBOLS) | frozenset(COMPARISONS)
 IN_ORDER = frozenset({"any", "last", "first", "argmin", "argmax"})
 """Those whose lanes are combined by when they got their values."""
+
+
+def better(operator: str, new: str, old: str, *, either: str = "||") -> str:
+    """C of whether a value replaces an extremum.
+
+    Parameters
+    ----------
+    either : the disjunction, `|` of vectors.
+    """
+    found = f"{new} {COMPARISONS[operator]} {old}"
+    if operator not in NAN_WINS:
+        return found
+    return f"{found} || {new} != {new}" if either == "||" else f"({found}) {either} ({new} != {new})"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,10 +99,10 @@ class PartialResults:
                 step *= 2
             element, first = self.element(partial), self._name(partial, 0)
             if partial.operator in COMPARISONS:
-                sign = COMPARISONS[partial.operator]
                 lane = self.taken.fresh("lane", self.in_use)
+                new = f"{first}[{lane}]"
                 yield f"for (int {lane} = 0; {lane} < {self.lanes}; {lane}++)"
-                yield f"  {element} = {first}[{lane}] {sign} {element} ? {first}[{lane}] : {element};"
+                yield f"  {element} = {better(partial.operator, new, str(element))} ? {new} : {element};"
             else:
                 lanes, whole = self.lanes, self._name(partial, 0)
                 while self._dtype(partial).is_integer and lanes * self._dtype(partial).bits > SHORTEST_BITS:
@@ -217,7 +231,7 @@ class PartialResults:
                 return f"{self._before(partial)} - {zeros}"
             case "place":
                 return zeros
-            case "min" | "max" | "argmin" | "argmax":
+            case "min" | "max" | "minimum" | "maximum" | "argmin" | "argmax":
                 conversion = "" if self.scop.array(partial.array).own_type else f"({dtype.c_name})"
                 return f"{conversion}{self.element(partial)} - {zeros}"
             case _:
@@ -231,7 +245,7 @@ class PartialResults:
             macro, kinds = extreme
             return f"{macro}({', '.join([*kinds, right, left])})"
         mask = self.types.mask(self._dtype(partial).bits, self.lanes)
-        chosen = f"({left} {COMPARISONS[partial.operator]} {right})"
+        chosen = f"({better(partial.operator, left, right, either='|')})"
         return f"({self._type(partial)})((({mask}){left} & {chosen}) | (({mask}){right} & ~{chosen}))"
 
     def _tree(self, partial: Partial, name: str, first: int, count: int) -> str:

@@ -20,7 +20,7 @@ from polysched.emit_c.scalar_code.openmp import work_varies
 from polysched.emit_c.scalar_code.region_branches import MOST_LINES
 from polysched.emit_c.scalar_code.statements import INDENT, braced, branches
 from polysched.emit_c.scalar_code.work import is_worth, work
-from polysched.emit_c.vector_code.partial_results import COMPARISONS, SYMBOLS
+from polysched.emit_c.vector_code.partial_results import COMPARISONS, SYMBOLS, better
 from polysched.scop.dtypes import DType, Kind, promote
 from polysched.scop.scop import Scop
 
@@ -169,12 +169,12 @@ class ThreadParts:
             untouched = f" && {element.at(Level.RELATIONAL)} == {before}" if part.operator == "first" else ""
             yield from braced(f"if ({name} != {before}{untouched})", [f"{element} = {name};"])
             return
-        sign = COMPARISONS[part.operator.removeprefix("arg")]
+        operator = part.operator.removeprefix("arg")
         changes = [f"{element} = {name};", *(f"{place} = {own};" for own, _, place in places)]
-        better = f"{name} {sign} {element}"
+        condition = better(operator, name, str(element))
         if part.nan_first:
-            better += f" || ({name} != {name} && {element} == {element})"
-        yield from braced(f"if ({better})", changes)
+            condition += f" || ({name} != {name} && {element} == {element})"
+        yield from braced(f"if ({condition})", changes)
 
     def _elements_of(self, part: ThreadPart) -> Iterator[tuple[str, DType, CText]]:
         """Name, type and original of each variable of a part; the extremum before its places."""
@@ -226,8 +226,7 @@ class ThreadParts:
         target = f"(({array.dtype.c_name} *){self._name(part)})[{element}]"
         source = f"{part.temporary.memory}[({number} - 1) * ({self._stride(part)}) + {element}]"
         if part.operator in COMPARISONS:
-            sign = COMPARISONS[part.operator]
-            change = f"{target} = {source} {sign} {target} ? {source} : {target};"
+            change = f"{target} = {better(part.operator, source, target)} ? {source} : {target};"
         else:
             wraps = can_overflow(part.operator, array.dtype)
             cast = f"({unsigned(promote(array.dtype)).c_name})" if wraps else ""
@@ -257,11 +256,11 @@ def neutral(operator: str, dtype: DType) -> str:
             return "-1"
         case "or" | "xor":
             return "0"
-        case "max":
+        case "max" | "maximum":
             if dtype.is_float:
                 return "-__builtin_inf()"
             return f"-{largest}{suffix} - 1" if dtype.kind is Kind.SIGNED else "0"
-        case "min":
+        case "min" | "minimum":
             return "__builtin_inf()" if dtype.is_float else f"{largest}{suffix}"
         case _:
             raise ValueError(f"no neutral value of {operator}")

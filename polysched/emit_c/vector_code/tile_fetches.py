@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import prod
 
 from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.facts import depends_on
-from polysched.emit_c.loop_ir.index import Variable, growth, substitute, variable
+from polysched.emit_c.loop_ir.index import Variable, growth, substitute
 from polysched.emit_c.loop_ir.loops import Panel, RegisterTile, StatementInstance
 from polysched.emit_c.loop_ir.subscript_cases import statement_at
 from polysched.emit_c.loop_ir.traversal import instances
@@ -18,7 +18,7 @@ from polysched.emit_c.scalar_code.expressions import ExpressionPrinter
 from polysched.emit_c.scalar_code.heap import constant_elements, constant_extents
 from polysched.scop.scop import Scop
 from polysched.target.target import Target
-from polysched.tiling.footprints.streams import fetched, fetched_ahead
+from polysched.tiling.footprints.streams import beyond, fetched, fetched_ahead
 
 ROWS_AHEAD = LIMITS.rows_ahead
 LEAST_ROWS = LIMITS.least_fetching_rows
@@ -50,11 +50,14 @@ class TileFetches:
         edge = next((edge for edge in self.tile.edges if edge.variable == self.tile.ahead), None)
         if edge is None or edge.count < 2 or not self.tile.panels:
             return
-        further = {edge.variable: variable(edge.variable) + edge.count}
         for key in keys:
-            forms = tuple(substitute(form, further) for form in key.subscripts or ())
-            if forms != key.subscripts:
-                yield f"__builtin_prefetch(&{self.place(replace(key, subscripts=forms))}, 1);"
+            text, forms = self.place(key).code, key.subscripts or ()
+            steps = {at: growth(form, edge.variable) for at, form in enumerate(forms)}
+            parts = {at: _part(text, at, len(forms)) for at, step in steps.items() if step != 0}
+            if parts and None not in (*steps.values(), *parts.values()):
+                ahead = " + ".join(f"{(steps[at] or 0) * edge.count} * (long)sizeof({part})"
+                                   for at, part in parts.items())
+                yield f"__builtin_prefetch({beyond(f'&{text}', ahead)}, 1);"
 
     def panel_rows(self) -> Iterator[str]:
         """Rows of panels too long for the first cache, fetched into it while rows before them are used."""
@@ -86,11 +89,10 @@ class TileFetches:
         length = loop.upper - loop.lower
         if loop.step != 1 or (length.is_constant and length.constant <= ROWS_AHEAD):
             return
-        further = {loop.variable: variable(loop.variable) + ROWS_AHEAD}
         for key in dict.fromkeys(self._read_in_place(edge.variable)):
-            if self._row_bytes(key, loop.variable) >= LIMITS.least_page_row_bytes:
-                forms = tuple(substitute(form, further) for form in key.subscripts or ())
-                yield from fetched(f"&{self.place(replace(key, subscripts=forms))}", bytes_ahead=0,
+            row_bytes = self._row_bytes(key, loop.variable)
+            if abs(row_bytes) >= LIMITS.least_page_row_bytes:
+                yield from fetched(f"&{self.place(key)}", bytes_ahead=ROWS_AHEAD * row_bytes,
                                    count_bytes=self.scop.array(key.array).dtype.bytes * edge.count,
                                    line_bytes=self.target.line_bytes)
 
@@ -118,8 +120,8 @@ class TileFetches:
             return 0
         steps = [growth(form, name) for form in forms]
         inner = [prod(extent or 0 for extent in extents[k + 1:]) for k in range(len(extents))]
-        return 0 if None in steps else array.dtype.bytes * abs(sum(
-            (step or 0) * count for step, count in zip(steps, inner, strict=True)))
+        return 0 if None in steps else array.dtype.bytes * sum(
+            (step or 0) * count for step, count in zip(steps, inner, strict=True))
 
     def later_rows(self) -> Iterator[str]:
         """Rows of a later loop."""
@@ -134,3 +136,21 @@ class TileFetches:
         bases = {edge.variable: edge.base for edge in self.tile.edges}
         return self.around is not None and not any(
             depends_on(substitute(form, bases), frozenset({self.around})) for form in panel.subscripts)
+
+
+def _part(element: str, at: int, rank: int) -> str | None:
+    """C for what one subscript of an element moves over: the element without the brackets behind that subscript.
+
+    None where the last `rank` parts of the text are not brackets.
+    """
+    starts: list[int] = []
+    depth = 0
+    for place in range(len(element) - 1, -1, -1):
+        depth += (element[place] == "]") - (element[place] == "[")
+        if depth == 0:
+            if element[place] != "[":
+                return None
+            starts.append(place)
+        if len(starts) == rank:
+            return element[:[*reversed(starts), len(element)][at + 1]]
+    return None

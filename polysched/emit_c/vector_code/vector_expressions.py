@@ -313,13 +313,24 @@ class VectorPrinter:
 
     def _extreme(self, expr: Select, then: Piece, otherwise: Piece) -> Piece | None:
         """`a > b ? a : b`, or another spelling of a larger or smaller value, by the instruction that has its value."""
-        condition = expr.condition
+        condition, kinds_of = expr.condition, ("max", "min")
+        compared_with_itself: tuple[Expr, ...] = ()
+        match expr:
+            case Select(condition=Binary(op="!=") as unequal, otherwise=Select() as numbers):
+                condition, otherwise = numbers.condition, self.converted(self.value(numbers.otherwise), expr.dtype)
+                compared_with_itself = (unequal.left, unequal.right, numbers.then)
+            case Select(condition=Binary(op="||", left=better, right=Binary(op="!=") as unequal)):
+                condition, compared_with_itself = better, (unequal.left, unequal.right)
+        if compared_with_itself:
+            kinds_of = ("maximum", "minimum")
+            if any(self.value(e) != then for e in compared_with_itself):
+                return None
         if self.math is None or not isinstance(condition, Binary) or condition.op not in ("<", ">"):
             return None
         compared = self.value(condition.left), self.value(condition.right)
         if compared not in ((then, otherwise), (otherwise, then)):
             return None
-        kind = "max" if (condition.op == ">") == (compared == (then, otherwise)) else "min"
+        kind = kinds_of[(condition.op == ">") != (compared == (then, otherwise))]
         found = self.math.extreme(kind, expr.dtype, self.lanes)
         if found is None:
             return None

@@ -35,7 +35,11 @@ from polysched.target.one_line import OneLine
 _BOTH = {
     "fmax": "pick((x < y) | (x != x), y, x)",
     "fmin": "pick((x > y) | (x != x), y, x)",
+    # The larger and the smaller of x and y, NaN where one of them is: all bits set are NaN.
+    "maximum": "real(bits(at_least(x, y)) | (y != y))",
+    "minimum": "real(bits(at_most(x, y)) | (y != y))",
 }
+_EXTREMES = {"max": "at_least", "min": "at_most", "maximum": "maximum", "minimum": "minimum"}
 _ROUND = {FLOAT32: "trunc(x + copysign(splat(0.49999997f), x))",
           FLOAT64: "trunc(x + copysign(splat(0.49999999999999994), x))"}
 _PROGRAMS: dict[DType, dict[str, str]] = {
@@ -43,7 +47,7 @@ _PROGRAMS: dict[DType, dict[str, str]] = {
     FLOAT64: {**programs_f64.PROGRAMS, **_BOTH, "round": _ROUND[FLOAT64]},
 }
 _PRIVATE = frozenset({"exp_near_0", "exp_core", *BY_REGISTER.values(), "log1p_tail", "expm1_tail", "atanh_tail",
-                      "sine_core"})
+                      "sine_core", "maximum", "minimum"})
 NARROWEST_BITS = 128    # single values are computed in a lane of the narrowest registers
 REGISTER_BITS = (128, 256, 512)
 _APPROXIMATED = {FLOAT32: programs_f32.PROGRAMS.keys() - _PRIVATE, FLOAT64: programs_f64.PROGRAMS.keys() - _PRIVATE}
@@ -56,7 +60,8 @@ def has_vector_function(function: str) -> bool:
 
 
 def _meaning(function: str) -> tuple[str, DType] | None:
-    """The name in the tables and the element type of a C function."""
+    """The name in the tables and the element type of a C function, or of the builtin that it is (`__builtin_sqrt`)."""
+    function = function.removeprefix("__builtin_")
     for name, dtype in ((function.removesuffix("f"), FLOAT32), (function, FLOAT64)):
         known = name in LANEWISE or name in _PUBLIC_PRIMITIVES or (name in _PROGRAMS[dtype] and name not in _PRIVATE)
         if known and (dtype == FLOAT64 or function == f"{name}f"):
@@ -109,12 +114,14 @@ class VectorMath(OneLine):
     def extreme(self, kind: str, dtype: DType, lanes: int) -> tuple[str, tuple[str, ...]] | None:
         """A macro of two vectors a and b for `b > a ? b : a` (`max`) or `b < a ? b : a` (`min`), as `use` gives it.
 
+        `maximum` and `minimum` are NaN where b is, too.
+
         One instruction where there is one, with just this value also where an operand is NaN or both are zeros (Intel
         SDM, volume 2, MAXPS).  None where no register has so many lanes of this type.
         """
         if dtype not in (FLOAT32, FLOAT64) or lanes * dtype.bits not in REGISTER_BITS:
             return None
-        macro, letters = self._macro({"max": "at_least", "min": "at_most"}[kind], dtype)
+        macro, letters = self._macro(_EXTREMES[kind], dtype)
         form = Form(types=self.types, dtype=dtype, lanes=lanes)
         return macro, tuple(form.c_type(letter) for letter in letters)
 

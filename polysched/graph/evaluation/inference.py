@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from polysched.graph.values.sizes import Size
 from polysched.graph.values.types import TensorType
 from polysched.scop.box_points import MOST_DIMENSIONS
 from polysched.scop.dtypes import BOOL, INT64, DType
+from polysched.target.newest import Newest
 
 ON_SIZES = frozenset({"Concat", "Gather", "Slice", "Squeeze", "Unsqueeze", "Reshape", "Flatten", "Identity", "Cast",
                       "Add", "Sub", "Mul", "Div", "Split"})
@@ -112,11 +113,16 @@ class Inference:
 
     def site(self, node: Node) -> Site:
         """The use of an operator by a node whose operands are known by now, with the types of the results."""
-        operator, site = operator_of(node), site_of(node, self.types, self.known)
-        with at_node(node):
-            results = operator.checked_types(site)
-        _check(node, results)
-        return replace(site, outputs=results)
+        site = site_of(node, self.types, self.known)
+        key = _key(node, site)
+        results = None if key is None else _FOUND.get(key)
+        if results is None:
+            with at_node(node):
+                results = operator_of(node).checked_types(site)
+            _check(node, results)
+            if key is not None:
+                _FOUND.keep(key, results)
+        return Site(node=node, inputs=site.inputs, known=site.known, outputs=results)
 
     def region(self, region: Graph, given: Sequence[str]) -> Inferred:
         """What is known of the values around a region and in it.
@@ -225,6 +231,30 @@ def site_of(node: Node, types: Mapping[str, TensorType], known: Mapping[str, np.
     return Site(node=node, inputs=tuple(types[n] if n else None for n in node.inputs),
                 known=tuple(known.get(n) if n else None for n in node.inputs),
                 outputs=tuple(types[o] for o in node.outputs if o in types) if results else ())
+
+
+_FOUND: Newest[object, tuple[TensorType, ...]] = Newest(LIMITS.most_remembered_types)
+"""The types of results by what they follow from: the passes ask for those of the same nodes again and again."""
+
+
+def _key(node: Node, site: Site) -> object | None:
+    """What the types of results follow from; None where it is long.
+
+    Long weights are left out: no operator's types follow from the values of floats, but for those of few.
+    """
+    known: list[object] = []
+    for value in site.known:
+        if value is None or (value.size > LIMITS.most_remembered_elements and value.dtype.kind == "f"):
+            known.append(None)
+        elif value.size > LIMITS.most_remembered_elements:
+            return None
+        else:
+            elements = tuple(value.flat) if value.dtype == object else value.tobytes()
+            known.append((value.dtype.str, value.shape, elements))
+    if node.regions:
+        return None
+    attributes = tuple((n, v if isinstance(v, int | float | str) else tuple(v)) for n, v in node.attributes)
+    return node.op, attributes, site.inputs, tuple(known), len(node.outputs)
 
 
 def _check(node: Node, results: tuple[TensorType, ...]) -> None:

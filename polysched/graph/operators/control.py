@@ -44,11 +44,32 @@ def check_regions(node: Node) -> None:
     operands, (least, count, taken, made) = len(node.inputs), _form(node)
     if not least <= operands or len(node.regions) != count:
         raise UnsupportedGraphError(f"{operands} operands and {len(node.regions)} regions do not fit", where=node.where)
+    if node.op == SCAN:
+        _check_scan(node)
     for region in node.regions:
         if len(region.parameters) != taken or len(region.outputs) < made:
             raise UnsupportedGraphError(
                 f"the region takes {len(region.parameters)} values and makes {len(region.outputs)}, where {taken} and "
                 f"at least {made} are wanted", where=node.where)
+
+
+def _check_scan(node: Node) -> None:
+    """Refuse a scan whose attributes say another number of slices and stacks than it has.
+
+    Raises
+    ------
+    UnsupportedGraphError : they do.
+    """
+    count = node.attribute("num_scan_inputs", 0)
+    if not 0 < count <= len(node.inputs):
+        raise UnsupportedGraphError(f"{len(node.inputs)} operands do not fit num_scan_inputs={count}", where=node.where)
+    stacks = len(node.regions[0].outputs) - (len(node.inputs) - count)
+    for name, wanted in (("scan_input_axes", count), ("scan_input_directions", count), ("scan_output_axes", stacks),
+                         ("scan_output_directions", stacks)):
+        given = node.attribute(name)
+        if given is not None and len(given) != wanted:
+            raise UnsupportedGraphError(f"the attribute {name} has {len(given)} numbers, not {wanted}",
+                                        where=node.where)
 
 
 def _form(node: Node) -> tuple[int, int, int, int]:

@@ -169,9 +169,9 @@ def _np_log_sum_exp(x: np.ndarray, axis: Any, keepdims: bool) -> Any:
 REDUCTIONS = (
     reduction("ReduceSum", lambda v, over: sum_of(v, over=over), np.sum),
     reduction("ReduceProd", lambda v, over: product_of(v, over=over), np.prod),
-    reduction("ReduceMax", lambda v, over: largest(v, over=over), lambda x, axis, keepdims: np.max(
+    reduction("ReduceMax", lambda v, over: largest(v, over=over, propagate_nan=True), lambda x, axis, keepdims: np.max(
         x, axis=axis, keepdims=keepdims, initial=_least(x.dtype)), rounds=False),
-    reduction("ReduceMin", lambda v, over: smallest(v, over=over), lambda x, axis, keepdims: np.min(
+    reduction("ReduceMin", lambda v, over: smallest(v, over=over, propagate_nan=True), lambda x, axis, keepdims: np.min(
         x, axis=axis, keepdims=keepdims, initial=_most(x.dtype)), rounds=False))
 
 
@@ -240,7 +240,8 @@ def position(name: str, first: Callable[..., Expression], reference: Callable[..
             outer = iter([v for d, v in enumerate(i) if not keep or d != place])
             where = extent - 1 - inner if last else inner
             return x[tuple(where if d == place else next(outer) for d in range(own.rank))]
-        found = compute(shape, lambda *i: first(along(i), over=inner), name="found" if last else "y")
+        stage = "found" if last else "y"
+        found = compute(shape, lambda *i: first(along(i), over=inner, propagate_nan=True), name=stage)
         return compute(shape, lambda *i: extent - 1 - found[i], name="y", dtype=INT64) if last else found
 
     def computed(site: Site, x: np.ndarray) -> np.ndarray:

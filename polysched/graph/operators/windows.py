@@ -315,7 +315,7 @@ def _max_pool(site: Site, x: Tensor) -> Tensor | tuple[Tensor, ...]:
     r = tuple(axis(f"r{d}", s) for d, s in enumerate(view.size))
 
     def element(n: Expression, c: Expression, *i: Expression) -> Expression:
-        return largest(windowed(site, x, view, (n, c), i, r, _least(own.dtype)), over=r)
+        return largest(windowed(site, x, view, (n, c), i, r, _least(own.dtype)), over=r, propagate_nan=True)
     best = compute([extent_of(e) for e in site.output.shape], element, name="y")
     wants_places = len(site.node.outputs) > 1 and bool(site.node.outputs[1])
     return (best, _largest_places(site, x, view)) if wants_places else best
@@ -332,7 +332,8 @@ def _largest_places(site: Site, x: Tensor, view: Windows) -> Tensor:
         return [place // b - (place // (b * k)) * k for b, k in zip(behind, view.size, strict=True)]
 
     def number(n: Expression, c: Expression, *i: Expression) -> Expression:
-        return argmax(windowed(site, x, view, (n, c), i, split(flat), _least(own.dtype)), over=flat)
+        return argmax(windowed(site, x, view, (n, c), i, split(flat), _least(own.dtype)), over=flat,
+                      propagate_nan=True)
     found = compute(shape, number, name="found")
     order = range(rank) if not site.attribute("storage_order", 0) else range(rank - 1, -1, -1)
 

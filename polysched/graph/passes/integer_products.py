@@ -75,7 +75,7 @@ def _dequantised(name: str, rw: Rewriting) -> Dequantised | None:
 
 
 def _product(node: Node, rw: Rewriting) -> Sequence[str] | None:
-    if node.op not in ("MatMul", "Gemm", "Conv"):
+    if node.op not in ("MatMul", "Gemm", "Conv") or len(node.inputs) < 2:
         return None
     left, right = (_dequantised(n, rw) for n in node.inputs[:2])
     if left is None or right is None or left.axis is not None:

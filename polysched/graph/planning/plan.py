@@ -18,10 +18,11 @@ from polysched.graph.values.graph import Graph, Node
 from polysched.graph.values.sizes import Size
 from polysched.graph.values.types import TensorType
 from polysched.scop.provided import provided
+from polysched.target.one_line import OneLine
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Plan:
+class Plan(OneLine):
     """The steps of a graph, and where every value stands.
 
     Parameters

@@ -41,7 +41,7 @@ def inlined(proto: Any, version: int) -> Any:
         _with_defaults(own.graph, onnx)
         with_bodies(own, version)
         return inliner.inline_selected_functions(own, known, exclude=True, inline_schema_functions=True)
-    except (RuntimeError, ValueError, onnx.checker.ValidationError) as error:
+    except (RuntimeError, ValueError, onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
         raise ModelFileError("the functions of the model cannot be inlined", witness=str(error)[:300]) from None
 
 

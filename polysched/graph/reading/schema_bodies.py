@@ -62,7 +62,7 @@ def _body(node: Any, number: int, version: int, types: Mapping[str, Any], onnx: 
         text = schema.get_context_dependent_function_with_opset_version(
             max((v for v in versions if v <= version), default=min(versions)), node.SerializeToString(),
             [t.SerializeToString() for t in operands if t is not None])
-    except (RuntimeError, ValueError) as error:
+    except (RuntimeError, ValueError, onnx.shape_inference.InferenceError) as error:
         raise ModelFileError("the operator has no body for such operands", where=where,
                              witness=str(error)[:300]) from None
     body = onnx.FunctionProto.FromString(text)
@@ -126,5 +126,5 @@ def _inferred(proto: Any, onnx: Any) -> Any:
     """The graph with the types of values as far as onnx infers them."""
     try:
         return onnx.shape_inference.infer_shapes(proto).graph
-    except (RuntimeError, ValueError) as error:
+    except (RuntimeError, ValueError, onnx.shape_inference.InferenceError) as error:
         raise ModelFileError("the types of the model do not fit together", witness=str(error)[:300]) from None

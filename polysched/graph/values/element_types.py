@@ -6,6 +6,7 @@ NumPy has the narrow ones from the package ml_dtypes, which onnx brings: an elem
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -91,6 +92,7 @@ def carrier_of(dtype: DType) -> DType:
     return UINT16 if dtype == BFLOAT16 else UINT8 if isinstance(dtype, NarrowType) else dtype
 
 
+@lru_cache
 def element_type(dtype: np.dtype[Any]) -> DType | None:
     """The element type of a NumPy dtype; None where graphs have none."""
     own = from_numpy(dtype)

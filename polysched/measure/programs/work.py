@@ -19,6 +19,7 @@ from polysched.scop.body import (
     Call,
     Expr,
     If,
+    Perform,
     Select,
     Unary,
     While,
@@ -93,6 +94,8 @@ def statement_flops(body: Sequence[BodyStatement]) -> int:
                 total += _flops(item.condition) + max(statement_flops(item.then), statement_flops(item.otherwise))
             case While():
                 total += _flops(item.condition) + statement_flops(item.body)
+            case Perform():
+                total += _flops(item.call)
     return total
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from polysched.distribute import Distributed, Partition, distribute
 from polysched.emit_c.alternatives.guard import never_granted
-from polysched.emit_c.distributed.region import distributed_text, parts_for_emission
+from polysched.emit_c.distributed.region import agreed, distributed_text, parts_for_emission
 from polysched.emit_c.distributed.runtime import RUNTIME
 from polysched.emit_c.splice import put_back
 from polysched.errors import BudgetExceededError, IllegalScheduleError, PolyschedError, UnsupportedScopError, UsageError
@@ -70,7 +70,7 @@ def distribute_file(path: str | Path, axis: str, *, partition: Partition | None 
         try:
             found = distribute(scop, axis, partition=partition, owners=owners, time_tile=time_tile, overlap=overlap)
             text, preamble = _region_text(found, options)
-            text = never_granted(text, scop)
+            text = agreed(scop, never_granted(text, scop))
         except (UsageError, UnsupportedScopError, IllegalScheduleError, BudgetExceededError) as error:
             refusals.append((scop.source, error))
         else:

@@ -1,20 +1,28 @@
 """Hears at once that a process has ended: it holds a connection, which its system closes with it.
 
-A closed connection is seen 5 to 10 ms behind a kill on a busy machine, when the system has given back the process's
-memory (`experiments/dataflow`); Ray tells of it after tens of milliseconds.  Ray's own detection stays beside it: for
-machines that vanish without closing anything, and for processes that cannot connect.
+A thread with files of its own holds it.  The files that all threads share are closed last, behind the process's
+memory: 3 ms for 320 MB on an idle machine, 13 in the median beside other work; this thread's after 0.2 and 0.7 ms.  Ray
+tells of a loss after tens of milliseconds.  Ray's own detection stays beside it: for machines that vanish without
+closing anything, and for processes that cannot connect.
 This module imports nothing of this package: workers load it.
 """
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
+import os
 import secrets
 import selectors
 import socket
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
+from queue import SimpleQueue
 from threading import Thread
+
+_CLONE_FILES = 0x400
+"""Of `unshare` (sched.h): a thread gets a table of open files of its own."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,15 +42,58 @@ class Ticket:
     secret: str
 
 
-def hold(ticket: Ticket, *, seconds: float) -> socket.socket | None:
-    """Connect, in the process that is watched; it keeps the value as long as it lives.  None where nobody answers."""
+@dataclass(frozen=True, kw_only=True)
+class Held:
+    """A connection that the process keeps as long as it lives.
+
+    Parameters
+    ----------
+    line : the connection; None where nobody answered, or where a thread holds it.
+    apart : whether a thread with files of its own holds it.
+    """
+
+    line: socket.socket | None
+    apart: bool
+
+
+def hold(ticket: Ticket, *, seconds: float) -> Held:
+    """Connect, in the process that is watched.
+
+    Where the system gives no thread files of its own, all threads share the connection: the loss is heard later then.
+    """
     try:
         line = socket.create_connection((ticket.host, ticket.port), timeout=seconds)
         line.sendall(_greeting(ticket))
     except OSError:
-        return None
+        return Held(line=None, apart=False)
     line.settimeout(None)
-    return line
+    apart: SimpleQueue[bool] = SimpleQueue()
+    Thread(target=_hold_apart, args=(line.fileno(), apart), name="polysched-alive", daemon=True).start()
+    if not apart.get():
+        return Held(line=line, apart=False)
+    line.close()   # in the files of all other threads
+    return Held(line=None, apart=True)
+
+
+def _hold_apart(line: int, apart: SimpleQueue[bool]) -> None:
+    """Of all files, keep the connection alone, in a table of this thread, until the other side closes it."""
+    if not _unshare_files():
+        apart.put(False)
+        return
+    os.closerange(0, line)
+    os.closerange(line + 1, os.sysconf("SC_OPEN_MAX"))
+    apart.put(True)
+    with contextlib.suppress(OSError):   # reset
+        os.read(line, 1)
+    os.close(line)
+
+
+def _unshare_files() -> bool:
+    """Give the calling thread a copy of the table of open files; whether the system does."""
+    try:
+        return bool(ctypes.CDLL(None).unshare(_CLONE_FILES) == 0)
+    except (AttributeError, OSError, TypeError):   # not Linux
+        return False
 
 
 def _greeting(ticket: Ticket) -> bytes:

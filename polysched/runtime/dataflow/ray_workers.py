@@ -213,7 +213,7 @@ def _worker_class(ray: Any) -> Any:
             os.environ.update(_THREADS)
             sys.setswitchinterval(LIMITS.switch_seconds)
             self.executor = Executor()
-            self.line = hold(ticket, seconds=LIMITS.answer_seconds)
+            self.held = hold(ticket, seconds=LIMITS.answer_seconds)
 
         def load(self, code: list[Any]) -> int:
             return self.executor.load(_fetched(code))

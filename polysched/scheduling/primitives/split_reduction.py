@@ -10,6 +10,7 @@ import islpy as isl
 from polysched.dependence.dependences import Dependences
 from polysched.dependence.questions.same_sums import Parts, check_same_sums
 from polysched.dependence.reductions import Reduction, find_reductions
+from polysched.dependence.reductions.reduction import EXTREMA, NAN_WINS
 from polysched.errors import UsageError
 from polysched.scheduling.limits import LIMITS
 from polysched.scheduling.marks import LoopMark
@@ -342,7 +343,9 @@ class _Splitting:
         if operator in COMBINED_BY:
             item = Assign(new, value, dtype, COMBINED_BY[operator], old)
         else:
-            better = Binary("<" if operator == "max" else ">", element, value, INT32)
+            better = Binary("<" if operator in ("max", "maximum") else ">", element, value, INT32)
+            if operator in NAN_WINS:
+                better = Binary("||", better, Binary("!=", value, value, INT32), INT32)
             item = Assign(new, Select(better, value, element, dtype), dtype)
         accesses = (self._in_parts(self._end_access(statement, part), statement.depth - 1),
                     self._end_access(statement, old),
@@ -379,10 +382,11 @@ class _Splitting:
 
 def neutral(operator: str, dtype: DType) -> Expr:
     """What changes nothing; -0.0 for a sum of floats, which keeps the sign of a sum of negative zeros."""
-    if operator in ("min", "max"):
+    if operator in EXTREMA:
+        from_above = operator in ("min", "minimum")
         if dtype.is_float:
-            return float_literal(float("inf") if operator == "min" else float("-inf"), dtype)
-        return _integer(dtype.value_range()[1 if operator == "min" else 0], dtype)
+            return float_literal(float("inf") if from_above else float("-inf"), dtype)
+        return _integer(dtype.value_range()[1 if from_above else 0], dtype)
     if dtype.is_float:
         return float_literal(-0.0 if operator == "sum" else 1.0, dtype)
     return _integer({"product": 1, "and": -1 if dtype.kind is Kind.SIGNED else dtype.value_range()[1]}.get(operator, 0),

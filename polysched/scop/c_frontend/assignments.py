@@ -6,13 +6,14 @@ import islpy as isl
 from pycparser import c_ast
 
 from polysched.scop import dtypes
-from polysched.scop.body import Assign, BodyStatement, Cast, Expr, If, Literal, Unary
+from polysched.scop.body import Assign, BodyStatement, Cast, Expr, If, Literal, Perform, Unary
 from polysched.scop.c_frontend.declarations.c_types import ArrayOf, Pointer, Scalar, StructType, Unsupported
 from polysched.scop.c_frontend.declarations.scopes import Origin, Symbol
-from polysched.scop.c_frontend.expressions import StatementBuilder, expression
+from polysched.scop.c_frontend.expressions import StatementBuilder, expression, performed
 from polysched.scop.c_frontend.extraction import Extraction, Known, NotAffine
 from polysched.scop.c_frontend.order import Leaf, OpenStatement, Tree, sequence
 from polysched.scop.c_frontend.parse import everything, place
+from polysched.scop.c_frontend.rewrites.effect_calls import EffectCall
 from polysched.scop.c_frontend.subscripts.affine import affine, convert
 from polysched.scop.c_frontend.subscripts.delinearise import subscript_polynomial
 from polysched.scop.c_frontend.subscripts.members import is_fixed
@@ -105,6 +106,29 @@ def assign(b: StatementBuilder, node: c_ast.Node, domain: isl.Set, *, must: bool
     if op in ("%", "<<", ">>", "&", "|", "^") and not (dtype.is_integer and value.dtype.is_integer):
         raise x.refuse(f"the operator {op}= needs integers", node)
     return Assign(reference, value, dtype, op, read)
+
+
+def effect_call(x: Extraction, node: EffectCall, domain: isl.Set) -> Tree | None:
+    """A call of a function whose effects are declared, as one statement."""
+    builder = open_statement(x)
+    body = (perform(builder, node, domain, must=not x.guards),)
+    forget(x, node)
+    return close_statement(x, builder, node, domain, body)
+
+
+def perform(b: StatementBuilder, node: EffectCall, domain: isl.Set, *, must: bool) -> Perform:
+    """A call of a function whose effects are declared, and what takes its result."""
+    statement = node.statement
+    if not isinstance(statement, c_ast.Assignment):
+        return Perform(performed(b, node, domain))
+    _check_target(b.x, statement, statement.lvalue)
+    op = None if statement.op == "=" else statement.op[:-1]
+    read = b.read(statement.lvalue, domain).reference if op is not None else None
+    call = performed(b, node, domain)
+    reference, dtype = b.write(statement.lvalue, domain, must=must)
+    if op in ("%", "<<", ">>", "&", "|", "^") and not (dtype.is_integer and call.dtype.is_integer):
+        raise b.x.refuse(f"the operator {op}= needs integers", statement)
+    return Perform(call, reference, dtype, op, read)
 
 
 def _check_target(x: Extraction, node: c_ast.Node, target: c_ast.Node) -> None:

@@ -17,6 +17,7 @@ from polysched.scop.c_frontend.assignments import (
     assignment,
     close_statement,
     declaration,
+    effect_call,
     forget,
     identifier,
     new_flag,
@@ -47,6 +48,7 @@ from polysched.scop.c_frontend.opaque import (
 from polysched.scop.c_frontend.order import LoopTree, Tree, sequence
 from polysched.scop.c_frontend.parse import is_step, listed
 from polysched.scop.c_frontend.remarks import assume, is_remark
+from polysched.scop.c_frontend.rewrites.effect_calls import EffectCall
 from polysched.scop.c_frontend.subscripts import polyhedra
 from polysched.scop.c_frontend.subscripts.affine import condition, may_be
 
@@ -102,6 +104,8 @@ def _simple(x: Extraction, node: c_ast.Node, domain: isl.Set) -> Walked:
         return Walked(declaration(x, node, domain), domain)
     if isinstance(node, c_ast.Assignment) or is_step(node):
         return Walked(assignment(x, node, domain), domain)
+    if isinstance(node, EffectCall):
+        return Walked(effect_call(x, node, domain), domain)
     if is_remark(x, node):
         assume(x, node, domain)
         return Walked(None, domain)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import islpy as isl
@@ -14,6 +15,7 @@ from polysched.scop.body import (
     LOGICAL,
     OF_PARTS,
     ORDER,
+    Address,
     Binary,
     Call,
     Cast,
@@ -25,6 +27,7 @@ from polysched.scop.body import (
     Select,
     Unary,
 )
+from polysched.scop.c_frontend.declarations.bindings import describe
 from polysched.scop.c_frontend.declarations.c_types import CType, FunctionType, Scalar
 from polysched.scop.c_frontend.declarations.literals import literal
 from polysched.scop.c_frontend.declarations.scopes import Origin
@@ -33,6 +36,7 @@ from polysched.scop.c_frontend.functions import MATH, PureFunction
 from polysched.scop.c_frontend.order import OpenAccess
 from polysched.scop.c_frontend.parse import is_step
 from polysched.scop.c_frontend.pointer_calls import CalledPointer, called_pointer
+from polysched.scop.c_frontend.rewrites.effect_calls import EffectCall
 from polysched.scop.c_frontend.subscripts import polyhedra
 from polysched.scop.c_frontend.subscripts.affine import affine, constant_symbol, enumerator, may_be, size_of
 from polysched.scop.c_frontend.subscripts.delinearise import subscript_polynomial
@@ -79,11 +83,7 @@ class StatementBuilder:
         values: list[isl.PwAff | None] = []
         expressions = []
         for subscript in place.subscripts:
-            try:
-                with x.attempt():
-                    values.append(affine(x, subscript, domain).value)
-            except NotAffine:
-                values.append(None)
+            values.append(self._affine(subscript, domain))
             expressions.append(expression(self, subscript, domain))
         exact = all(v is not None for v in values)
         if place.inside_row:
@@ -96,6 +96,43 @@ class StatementBuilder:
             polynomial=None if single is None else subscript_polynomial(x, single, domain)))
 
 
+    def reach(self, node: c_ast.Node, first: c_ast.Node, counts: Sequence[c_ast.Node], domain: isl.Set, *,
+              writes: bool) -> tuple[str, DType]:
+        """The reference and type of elements that a function reaches behind a pointer, where the pointer's are.
+
+        Parameters
+        ----------
+        node : the element that the pointer leads to.
+        first : the first element that is reached.
+        counts : how many there are in each of the last dimensions.
+        """
+        x = self.x
+        at, begin = resolve_place(x, node), resolve_place(x, first)
+        array, ctype = array_of(x, node, at)
+        if writes and ctype.constant and at.symbol.origin is not Origin.REGION:
+            raise x.refuse("a constant is written", node, hint="drop `const` from the declaration")
+        firsts = [self._affine(s, domain) for s in begin.subscripts]
+        numbers = [self._affine(c, domain) for c in counts]
+        if not _inside(x, domain, firsts, numbers, array.extents):
+            firsts, numbers = [None] * len(firsts), [None] * len(numbers)
+        single = begin.subscripts[0] if len(begin.subscripts) == len(numbers) == 1 else None
+        reference = f"{self.name}_{'w' if writes else 'r'}{self.writes if writes else self.reads}"
+        self.writes, self.reads = self.writes + writes, self.reads + (not writes)
+        self.accesses.append(OpenAccess(
+            reference=reference, array=array.name, kind=AccessKind.MAY_WRITE if writes else AccessKind.READ,
+            relation=polyhedra.run_of(domain, firsts, numbers, array.extents), exact=False, node=node, domain=domain,
+            subscripts=tuple(expression(self, s, domain) for s in at.subscripts),
+            polynomial=None if single is None or numbers[0] is None else subscript_polynomial(x, single, domain),
+            count=numbers[0] if single is not None else None))
+        return reference, ctype.dtype
+
+    def _affine(self, node: c_ast.Node, domain: isl.Set) -> isl.PwAff | None:
+        try:
+            with self.x.attempt():
+                return affine(self.x, node, domain).value
+        except NotAffine:
+            return None
+
     def _stays_in_row(self, node: c_ast.Node, place: Place, values: list[isl.PwAff | None], domain: isl.Set) -> None:
         """A pointer along a row of an array must not reach the next row."""
         extent = extent_value(self.x, place.extents[-1])
@@ -104,6 +141,23 @@ class StatementBuilder:
                                 hint="subscript the array itself")
         inside = values[-1].ge_set(polyhedra.constant(0)).intersect(values[-1].lt_set(extent))
         self.x.require(domain, inside, kind=INSIDE_ROWS, text="a pointer along a row stays inside the row", node=node)
+
+
+def _inside(x: Extraction, domain: isl.Set, firsts: Sequence[isl.PwAff | None], counts: Sequence[isl.PwAff | None],
+            extents: Sequence[isl.PwAff | None]) -> bool:
+    """Whether a run certainly stays in its rows; those behind stored pointers have no others beside them."""
+    outer = len(firsts) - len(counts)
+    some = domain.intersect(x.context)
+    for count in counts:
+        some = some if count is None else some.intersect(count.ge_set(polyhedra.constant(1)))
+    for at in range(max(outer, 1), len(firsts)):
+        first, count, extent = firsts[at], counts[at - outer], extents[at]
+        if extent is None:
+            continue
+        if first is None or count is None or not some.is_subset(
+                first.ge_set(polyhedra.constant(0)).intersect(first.add(count).le_set(extent))):
+            return False
+    return True
 
 
 def expression(b: StatementBuilder, node: c_ast.Node, domain: isl.Set) -> Expr:
@@ -267,13 +321,17 @@ def _pure_function(b: StatementBuilder, node: c_ast.FuncCall, name: str) -> Pure
         return _declared(x, node, name, None if symbol is None else symbol.ctype)
     if name == "offsetof":
         raise x.refuse("the offset of a member is not known", node, hint="write the number")
+    if name in x.effects:
+        raise x.refuse(f"the result of `{name}`, whose effects are declared, is part of an expression", node,
+                       hint="assign it to a variable in a statement of its own")
     raise _may_have_effects(x, node, name)
 
 
 def _may_have_effects(x: Extraction, node: c_ast.Node, name: str) -> UnsupportedScopError:
     return x.refuse(f"`{name}` may have side effects", node,
                     hint=f"if it only computes with its arguments, say so: `#pragma polysched pure {name}` before the "
-                         "region, or the option for pure functions")
+                         "region, or the option for pure functions; what it reaches through pointers is told by "
+                         f"`#pragma polysched effects {name}(...)`")
 
 
 def _behind_pointer(x: Extraction, node: c_ast.FuncCall, pointer: CalledPointer) -> PureFunction:
@@ -289,6 +347,42 @@ def _behind_pointer(x: Extraction, node: c_ast.FuncCall, pointer: CalledPointer)
         raise x.refuse(f"the region changes `{pointer.spelling}`, which it calls", node,
                        hint="set it in front of the region")
     return _declared(x, node, pointer.spelling, pointer.ctype)
+
+
+def performed(b: StatementBuilder, node: EffectCall, domain: isl.Set) -> Call:
+    """The call of a function whose effects are declared, with an access for all that it reaches.
+
+    Raises
+    ------
+    UnsupportedScopError : it has no prototype, or nothing is said of a pointer.
+    """
+    x, call = b.x, node.call
+    name = call.name.name
+    symbol = x.bindings.visible.get(name)
+    ctype = None if symbol is None else symbol.ctype
+    arguments = list(call.args.exprs) if call.args else []
+    if not isinstance(ctype, FunctionType) or ctype.parameters is None or ctype.variadic:
+        raise x.refuse(f"the function `{name}` has no prototype", call, hint="declare it with its parameter types")
+    if isinstance(node.statement, c_ast.Assignment) and not isinstance(ctype.result, Scalar):
+        raise x.refuse(f"`{name}` gives no number", call)
+    made = tuple(_passed(b, node, at, argument, parameter, domain) for at, (argument, parameter) in enumerate(
+        zip(arguments, ctype.parameters, strict=True)))
+    return Call(name, made, ctype.result.dtype if isinstance(ctype.result, Scalar) else dtypes.INT32)
+
+
+def _passed(b: StatementBuilder, node: EffectCall, at: int, argument: c_ast.Node, parameter: CType,
+            domain: isl.Set) -> Expr:
+    """An argument of a function whose effects are declared."""
+    if isinstance(parameter, Scalar):
+        value = expression(b, argument, domain)
+        return value if value.dtype == parameter.dtype else Cast(value, parameter.dtype)
+    reached = [r for r in node.reached if r.argument == at]
+    if not reached:
+        raise b.x.refuse(f"the declared effects of `{node.call.name.name}` do not say what it reaches through its "
+                         f"argument `{describe(argument)}`", node.call,
+                         hint="name its sections behind `reads` or `writes`")
+    found = [b.reach(r.pointed, r.element, r.counts, domain, writes=r.is_written) for r in reached]
+    return Address(tuple(reference for reference, _ in found), found[0][1], rows=len(reached[0].counts) > 1)
 
 
 def _declared(x: Extraction, node: c_ast.FuncCall, name: str, ctype: CType | None) -> PureFunction:

@@ -117,6 +117,7 @@ class Extraction:
     identifiers: frozenset[str]
     pure: frozenset[str]
     functions: dict[str, c_ast.FuncDef]
+    effects: frozenset[str] = frozenset()
     jump_targets: frozenset[str] = frozenset()
     parameters: dict[object, Parameter] = field(default_factory=dict)
     arrays: dict[tuple[object, ...], Array] = field(default_factory=dict)

@@ -26,6 +26,7 @@ from polysched.scop.c_frontend.declarations.bindings import (
 )
 from polysched.scop.c_frontend.declarations.c_types import ArrayOf, Pointer, Scalar
 from polysched.scop.c_frontend.declarations.changes import changed_before
+from polysched.scop.c_frontend.declarations.effects import DeclaredEffects, declared_effects
 from polysched.scop.c_frontend.declarations.heads import names_itself, signature_of
 from polysched.scop.c_frontend.declarations.liveness import Liveness
 from polysched.scop.c_frontend.declarations.outliving import at_start, made_assignable, outliving, without_declarations
@@ -42,6 +43,7 @@ from polysched.scop.c_frontend.rewrites.amounts import StepTypes
 from polysched.scop.c_frontend.rewrites.countdown import plain_countdowns
 from polysched.scop.c_frontend.rewrites.counted_while import counted_loops
 from polysched.scop.c_frontend.rewrites.early_calls import EarlyCalls
+from polysched.scop.c_frontend.rewrites.effect_calls import EffectCalls, heads_of
 from polysched.scop.c_frontend.rewrites.increments import Increments
 from polysched.scop.c_frontend.rewrites.induction import Inductions
 from polysched.scop.c_frontend.rewrites.inline import Inliner
@@ -161,13 +163,14 @@ def _regions(source: SourceFile, pure: frozenset[str], judge: Callable[[Scop], P
     tree = parse(source, preprocessed)
     if autodetect:
         block_bare_bodies(tree)
+    effects: Mapping[str, DeclaredEffects] = {}
     if _PRAGMA.search(preprocessed):
-        pure = pure | _declared_pure(tree)
+        pure, effects = pure | _declared_pure(tree), declared_effects(source.path, tree)
     identifiers = frozenset(_IDENTIFIER.findall(preprocessed))
     reads = file_reads(source.path, tree)
     if autodetect:
-        extract = partial(_extract, source, tree, pure=pure, identifiers=identifiers, reads=reads, whole_loops=False,
-                          left=left)
+        extract = partial(_extract, source, tree, pure=pure, effects=effects, identifiers=identifiers, reads=reads,
+                          whole_loops=False, left=left)
         found = detect(source, preprocessed, tree, extract, judge)
         for line in found.left if found.scops or len(found.left) > 1 else ():   # else the refusal says it
             _LOG.warning("%s", line)
@@ -175,7 +178,7 @@ def _regions(source: SourceFile, pure: frozenset[str], judge: Callable[[Scop], P
             raise _nothing_detected(source, found.refusal)
         return found.scops
     located = find_syntax_regions(source, tree, regions)
-    read = partial(_extract, source, tree, pure=pure, identifiers=identifiers, reads=reads, left=left)
+    read = partial(_extract, source, tree, pure=pure, effects=effects, identifiers=identifiers, reads=reads, left=left)
     return tuple(read(region) for region in located) if refused is None else _accepted(source, located, read, refused)
 
 
@@ -224,8 +227,8 @@ def _declared_pure(tree: c_ast.FileAST) -> frozenset[str]:
 
 
 def _extract(source: SourceFile, tree: c_ast.FileAST, region: SyntaxRegion, *, pure: frozenset[str],
-             identifiers: frozenset[str], reads: FileReads, left: Callable[[], float],
-             whole_loops: bool = True) -> Scop:
+             effects: Mapping[str, DeclaredEffects], identifiers: frozenset[str], reads: FileReads,
+             left: Callable[[], float], whole_loops: bool = True) -> Scop:
     check_directives(source.path, source.text, region)
     scope = scope_at(tree, region)
     check_private_copies(source.path, scope, region)
@@ -235,11 +238,13 @@ def _extract(source: SourceFile, tree: c_ast.FileAST, region: SyntaxRegion, *, p
     kept = outliving(source.path, scope, region)
     plain = without_declarations(region, kept) if kept else ""
     arrays = {t.name: t.type for t in tree.ext if isinstance(t, c_ast.Typedef) and isinstance(t.type, c_ast.ArrayDecl)}
-    region, inductions = _rewritten(written, region.items, scope, functions, pure, identifiers, arrays)
+    calls = EffectCalls(source.path, effects, heads_of(tree) if effects else {})
+    region, inductions = _rewritten(written, region.items, scope, functions, pure, identifiers, arrays, calls)
     for declaration in kept:
         made_assignable(declaration)
     bindings = bind(source.path, scope, region, outliving=kept)
     x = Extraction(path=source.path, bindings=bindings, identifiers=identifiers, pure=pure, functions=functions,
+                   effects=frozenset(effects),
                    whole_loops=whole_loops, region=region,
                    jump_targets=frozenset(n.name for n in everything(region.function) if isinstance(n, c_ast.Goto)))
     seconds = min(READING_SECONDS, left())
@@ -308,7 +313,7 @@ def _dead_after(x: Extraction, liveness: Liveness) -> frozenset[str]:
 def _rewritten(written: SyntaxRegion, items: Sequence[c_ast.Node], scope: Scope,
                functions: dict[str, c_ast.FuncDef], pure: frozenset[str],
                identifiers: frozenset[str],
-               arrays: Mapping[str, c_ast.ArrayDecl]) -> tuple[SyntaxRegion, Inductions]:
+               arrays: Mapping[str, c_ast.ArrayDecl], calls: EffectCalls) -> tuple[SyntaxRegion, Inductions]:
     """The region in simpler constructs, with the calls of small functions of the file replaced by what they compute.
 
     Parameters
@@ -316,6 +321,7 @@ def _rewritten(written: SyntaxRegion, items: Sequence[c_ast.Node], scope: Scope,
     written : the region as it stands in the function's tree.
     items : a copy of its statements, which is changed.
     arrays : the types of the file that stand for arrays, by name.
+    calls : rewrites the calls of functions whose effects are declared.
     """
     visible = {name for level in scope.levels[1:] for name in level.symbols}
     declared = {n.name: n.type for item in items for n in everything(item) if isinstance(n, c_ast.Decl)}
@@ -325,9 +331,10 @@ def _rewritten(written: SyntaxRegion, items: Sequence[c_ast.Node], scope: Scope,
     pointers |= {name for name, kind in declared.items() if isinstance(kind, c_ast.ArrayDecl)}
     for item in items:
         plain_countdowns(item)
-    inliner = Inliner(functions, pure, set(identifiers), frozenset(visible | declared.keys()), arrays, pointers,
-                      walking)
+    inliner = Inliner(functions, pure | calls.effects.keys(), set(identifiers), frozenset(visible | declared.keys()),
+                      arrays, pointers, walking)
     made = tuple(map(without_idle_addresses, EarlyCalls(inliner).statements(inliner.statements(items))))
+    made = calls.statements(made)
     types = LvalueTypes(scope)
     types.declare(made)
     made = MemoryCalls(types, functions, inliner.fresh).statements(Structures(types, inliner.fresh).statements(made))

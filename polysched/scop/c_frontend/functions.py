@@ -17,6 +17,9 @@ from polysched.scop.dtypes import (
     INT32,
     INT64,
     LONGDOUBLE,
+    UINT16,
+    UINT32,
+    UINT64,
     DType,
     part_of,
 )
@@ -26,6 +29,7 @@ _UNARY = ("acos acosh asin asinh atan atanh cbrt ceil cos cosh erf erfc exp exp2
 _BINARY = "atan2 copysign fdim fmax fmin fmod hypot nextafter pow remainder"
 _ROUNDING = {"ilogb": INT32, "lrint": INT64, "llrint": INT64, "lround": INT64, "llround": INT64}
 _OF_COMPLEX = "cacos cacosh casin casinh catan catanh ccos ccosh cexp clog conj cproj csin csinh csqrt ctan ctanh"
+_COMPARE = ("isgreater", "isgreaterequal", "isless", "islessequal", "islessgreater", "isunordered")
 _CLASSIFY = ("isnan", "isinf", "isfinite", "isnormal", "signbit")
 
 
@@ -59,8 +63,25 @@ def _math() -> dict[str, PureFunction]:
         found["cpow" + suffix] = PureFunction(dtype, (dtype, dtype))
     for name in _CLASSIFY:
         found["__builtin_" + name] = PureFunction(INT32, (None,))
+    for name in _COMPARE:
+        found["__builtin_" + name] = PureFunction(INT32, (None, None))
     found["abs"] = PureFunction(INT32, (INT32,))
     found["labs"] = found["llabs"] = PureFunction(INT64, (INT64,))
+    return {**{f"__builtin_{name}": function for name, function in found.items() if not name.startswith("__")}, **found,
+            **_of_bits()}
+
+
+def _of_bits() -> dict[str, PureFunction]:
+    """GCC's functions of the bits of a number (GCC 12 manual, section 6.59); clang has them, too."""
+    found: dict[str, PureFunction] = {}
+    for suffix, signed, unsigned in (("", INT32, UINT32), ("l", INT64, UINT64), ("ll", INT64, UINT64)):
+        for name in ("clz", "ctz", "parity", "popcount"):
+            found[f"__builtin_{name}{suffix}"] = PureFunction(INT32, (unsigned,))
+        for name in ("clrsb", "ffs"):
+            found[f"__builtin_{name}{suffix}"] = PureFunction(INT32, (signed,))
+    for dtype in (UINT16, UINT32, UINT64):
+        found[f"__builtin_bswap{dtype.bits}"] = PureFunction(dtype, (dtype,))
+    found["__builtin_expect"] = PureFunction(INT64, (INT64, INT64))
     return found
 
 

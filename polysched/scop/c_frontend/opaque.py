@@ -20,9 +20,11 @@ from polysched.scop.c_frontend.assignments import (
     identifier,
     new_flag,
     open_statement,
+    perform,
     unchained,
 )
 from polysched.scop.c_frontend.declarations.bindings import stepped_name
+from polysched.scop.c_frontend.declarations.effects import EXAMPLE
 from polysched.scop.c_frontend.declarations.scopes import Symbol
 from polysched.scop.c_frontend.declarations.written_loops import loop_text
 from polysched.scop.c_frontend.expressions import StatementBuilder, expression
@@ -30,6 +32,7 @@ from polysched.scop.c_frontend.extraction import Extraction, OpaqueLoop
 from polysched.scop.c_frontend.order import Tree, sequence
 from polysched.scop.c_frontend.parse import everything, is_step, listed, place
 from polysched.scop.c_frontend.remarks import is_remark
+from polysched.scop.c_frontend.rewrites.effect_calls import EffectCall
 from polysched.scop.c_frontend.subscripts.affine import may_be
 from polysched.scop.c_frontend.subscripts.members import is_fixed
 from polysched.scop.c_frontend.text import assembly
@@ -52,7 +55,8 @@ def refused(x: Extraction, node: c_ast.Node) -> UnsupportedScopError:
         return x.refuse("what assembly does is not known", node, hint="move it out of the region, or write it in C")
     if kind == "FuncCall":
         return x.refuse("a call whose result is not used must have side effects", node,
-                        hint="move the call out of the region, or inline what it does")
+                        hint="move the call out of the region, inline what it does, or say what it reaches through its "
+                             f"pointers: `{EXAMPLE}`")
     return x.refuse("this statement has no effect that can be analysed", node,
                     hint="a region holds for, if, while, assignments and declarations")
 
@@ -131,9 +135,8 @@ def guarded(b: StatementBuilder, node: c_ast.Node | None, domain: isl.Set) -> tu
     if isinstance(node, c_ast.While | c_ast.DoWhile):
         with x.perhaps():
             return _repeated(b, node, domain)
-    if isinstance(node, c_ast.Assignment) or is_step(node):
-        forget(x, node)
-        return tuple(assign(b, single, domain, must=False) for single in unchained(node))
+    if isinstance(node, c_ast.Assignment | EffectCall) or is_step(node):
+        return _assigned(b, node, domain)
     if isinstance(node, c_ast.Decl):
         return _declared(b, node, domain)
     if isinstance(node, c_ast.For):
@@ -149,6 +152,14 @@ def guarded(b: StatementBuilder, node: c_ast.Node | None, domain: isl.Set) -> tu
     if is_remark(x, node):
         return ()
     raise refused(x, node)
+
+
+def _assigned(b: StatementBuilder, node: c_ast.Node, domain: isl.Set) -> tuple[BodyStatement, ...]:
+    """An assignment, increment or call that perhaps happens."""
+    forget(b.x, node)
+    if isinstance(node, EffectCall):
+        return (perform(b, node, domain, must=False),)
+    return tuple(assign(b, single, domain, must=False) for single in unchained(node))
 
 
 def _choice(b: StatementBuilder, node: c_ast.If, domain: isl.Set) -> If:

@@ -18,7 +18,8 @@ from polysched.scop.scop import AccessKind
 class OpenAccess:
     """An access before the parameters of the Scop are settled; relation over the unit set.
 
-    `polynomial` is the value of a single subscript, for arrays that may have to be delinearised.
+    `polynomial` is the value of a single subscript, for arrays that may have to be delinearised; `count` is how many
+    elements are reached from there on, where it is not one.
     """
 
     reference: str
@@ -30,6 +31,7 @@ class OpenAccess:
     node: c_ast.Node
     domain: isl.Set
     polynomial: Polynomial | None = None
+    count: isl.PwAff | None = None
 
 
 @dataclass(frozen=True, eq=False)

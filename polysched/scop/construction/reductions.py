@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from polysched.scop.body import Assign, Expr
+from polysched.scop.body import Assign, Expr, Select
 from polysched.scop.construction import functions, values
 from polysched.scop.construction.promotion import computation_type
 from polysched.scop.construction.region import Region
@@ -47,11 +47,26 @@ def update(region: Region, kind: str, array: str, element: Sequence[Value], oper
     if op is not None:
         new = values.arithmetic(op, old, operand)
     elif propagate_nan and dtype.is_float:
-        better = values.compare(">" if kind == "max" else "<", operand, old)
-        new = values.select(values.logical("||", better, values.compare("!=", operand, operand)), operand, old)
+        return Assign(target=target, value=_nan_or_extremum(kind, old, operand), dtype=dtype)
     else:
         new = values.extremum(kind, old, operand)
     return Assign(target=target, value=new.expr, dtype=dtype)
+
+
+def _nan_or_extremum(kind: str, old: Value, operand: Value) -> Expr:
+    """The larger or smaller of two floats, or NaN; where the operand is guarded, so is the whole.
+
+    Rewrite:  v = c ? a : -infinity; max(v, x)  ->  c ? (a != a ? a : a > x ? a : x) : x
+
+    The test of NaN stands outside, so that a compiler of scalar code has an instruction and a branch never taken: with
+    `a > x || a != a` gcc 12 branches on the comparison (MaxPool of 3 x 3 took 10 ms for 1.6 ms).
+    """
+    expr = operand.expr
+    if isinstance(expr, Select) and expr.otherwise == neutral_element(kind, operand.dtype):
+        inner = _nan_or_extremum(kind, old, Value(expr.then, operand.dtype))
+        return Select(expr.condition, inner, old.expr, operand.dtype)
+    better = values.select(values.compare(">" if kind == "max" else "<", operand, old), operand, old)
+    return values.select(values.compare("!=", operand, operand), operand, better).expr
 
 
 def best_so_far(region: Region, kind: str, position: tuple[str, Sequence[Value]], best: tuple[str, Sequence[Value]],

@@ -23,6 +23,7 @@ from polysched.scop.body import (
     IteratorRef,
     Load,
     ParameterRef,
+    Perform,
     While,
     rebuild,
     references,
@@ -396,4 +397,6 @@ def _renamed(body: tuple[BodyStatement, ...], names: dict[str, str]) -> tuple[Bo
                                  _renamed(item.otherwise, names)))
             case While():
                 result.append(While(_with_names(item.condition, names), _renamed(item.body, names)))
+            case Perform():
+                raise ValueError("only C source calls functions that reach memory through pointers")
     return tuple(result)

@@ -119,7 +119,7 @@ SHAPES = Scope(axis=lambda axis: values.iterator(axis.name, axis.name), symbol=v
 def type_of(expression: Expression) -> DType:
     """The element type that an expression's value has once it is stored."""
     if isinstance(expression, Reduction):
-        if expression.kind in ("argmax", "argmin"):
+        if expression.kind.startswith("arg"):
             return INT64
         own = type_of(expression.operand)
         return expression.dtype or (INT64 if own == BOOL and expression.kind in ("sum", "prod") else own)

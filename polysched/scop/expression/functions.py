@@ -35,24 +35,36 @@ def prod(value: Scalar, *, over: Axis | Sequence[Axis], dtype: str | DType | Non
     return _reduction("prod", value, over, dtype)
 
 
-def max(value: Scalar, *, over: Axis | Sequence[Axis]) -> Reduction:
-    """The largest value over axes; the type's least value (minus infinity) over none.  NaNs are passed over."""
-    return _reduction("max", value, over, None)
+def max(value: Scalar, *, over: Axis | Sequence[Axis], propagate_nan: bool = False) -> Reduction:
+    """The largest value over axes; the type's least value (minus infinity) over none.
+
+    NaNs are passed over; with `propagate_nan` they are the result, as NumPy has it.
+    """
+    return _reduction("maximum" if propagate_nan else "max", value, over, None)
 
 
-def min(value: Scalar, *, over: Axis | Sequence[Axis]) -> Reduction:
-    """The smallest value over axes; the type's largest value (infinity) over none.  NaNs are passed over."""
-    return _reduction("min", value, over, None)
+def min(value: Scalar, *, over: Axis | Sequence[Axis], propagate_nan: bool = False) -> Reduction:
+    """The smallest value over axes; the type's largest value (infinity) over none.
+
+    NaNs are passed over; with `propagate_nan` they are the result, as NumPy has it.
+    """
+    return _reduction("minimum" if propagate_nan else "min", value, over, None)
 
 
-def argmax(value: Scalar, *, over: Axis | Sequence[Axis]) -> Reduction:
-    """The first position (int64, row-major over several axes) of the largest value; 0 over none."""
-    return _reduction("argmax", value, over, None)
+def argmax(value: Scalar, *, over: Axis | Sequence[Axis], propagate_nan: bool = False) -> Reduction:
+    """The first position (int64, row-major over several axes) of the largest value; 0 over none.
+
+    NaNs are passed over; with `propagate_nan` the first of them has the position, as NumPy has it.
+    """
+    return _reduction("argmaximum" if propagate_nan else "argmax", value, over, None)
 
 
-def argmin(value: Scalar, *, over: Axis | Sequence[Axis]) -> Reduction:
-    """The first position (int64, row-major over several axes) of the smallest value; 0 over none."""
-    return _reduction("argmin", value, over, None)
+def argmin(value: Scalar, *, over: Axis | Sequence[Axis], propagate_nan: bool = False) -> Reduction:
+    """The first position (int64, row-major over several axes) of the smallest value; 0 over none.
+
+    NaNs are passed over; with `propagate_nan` the first of them has the position, as NumPy has it.
+    """
+    return _reduction("argminimum" if propagate_nan else "argmin", value, over, None)
 
 
 def where(condition: Scalar, then: Scalar, otherwise: Scalar) -> Conditional:

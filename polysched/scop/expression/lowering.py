@@ -21,7 +21,16 @@ from polysched.scop.construction.region import OutOfBounds, Region
 from polysched.scop.construction.values import CannotExpress, Value
 from polysched.scop.dtypes import promote
 from polysched.scop.expression.evaluation import Scope, evaluate, type_of
-from polysched.scop.expression.tensors import Axis, Expression, Read, Reduction, Symbol, Tensor, walk
+from polysched.scop.expression.tensors import (
+    NAN_WINS,
+    Axis,
+    Expression,
+    Read,
+    Reduction,
+    Symbol,
+    Tensor,
+    walk,
+)
 from polysched.scop.expression.updates import Loop, Step, Update, When, combined, expressions_of, targets_of
 from polysched.scop.scop import Scop, Storage
 
@@ -293,20 +302,21 @@ class _Lowering:
 
     def reduction(self, tensor: Tensor, value: Reduction, element: tuple[Value, ...]) -> None:
         """Initialise one element, then update it over the reduction's axes."""
-        if value.kind in ("argmax", "argmin"):
+        if value.kind.startswith("arg"):
             self.position(tensor, value, element)
             return
-        array = self.names[tensor]
-        self.region.add((reductions.initialisation(self.region, value.kind, array, element),))
+        array, kind = self.names[tensor], NAN_WINS.get(value.kind, value.kind)
+        self.region.add((reductions.initialisation(self.region, kind, array, element),))
         with ExitStack() as loops:
             for axis in value.axes:
                 self.open(loops, axis)
             operand = values.cast(self.value(value.operand), tensor.dtype)
-            self.region.add((reductions.update(self.region, value.kind, array, element, operand),))
+            self.region.add((reductions.update(self.region, kind, array, element, operand,
+                                               propagate_nan=value.kind in NAN_WINS),))
 
     def position(self, tensor: Tensor, value: Reduction, element: tuple[Value, ...]) -> None:
         """Position and value of the best element go together: one statement updates both."""
-        kind, array = value.kind.removeprefix("arg"), self.names[tensor]
+        kind, array = NAN_WINS.get(value.kind, value.kind).removeprefix("arg"), self.names[tensor]
         dtype = type_of(value.operand)
         best = self.region.fresh(f"{array}_best")
         self.region.declare(best, dtype, [self.affine(e, "an extent") for e in tensor.shape], storage=Storage.LOCAL)
@@ -323,4 +333,5 @@ class _Lowering:
                 place = values.arithmetic("+", values.arithmetic("*", place, self.value(axis.stop)), index)
             operand = values.cast(self.value(value.operand), dtype)
             self.region.add(reductions.best_so_far(
-                self.region, kind, (array, element), (best, element), operand, place))
+                self.region, kind, (array, element), (best, element), operand, place,
+                propagate_nan=value.kind in NAN_WINS))

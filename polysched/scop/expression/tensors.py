@@ -214,9 +214,13 @@ class Read(Expression):
         return self.indices
 
 
+NAN_WINS = {"maximum": "max", "minimum": "min", "argmaximum": "argmax", "argminimum": "argmin"}
+"""Reductions in which NaN is beyond all numbers, and those of the numbers alone."""
+
+
 @dataclass(frozen=True, eq=False)
 class Reduction(Expression):
-    """A reduction over axes: `sum`, `prod`, `max`, `min`, `argmax` or `argmin`."""
+    """A reduction over axes: `sum`, `prod`, `max`, `min`, `argmax` or `argmin`, or one of `NAN_WINS`."""
 
     kind: str
     operand: Expression

@@ -46,10 +46,11 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MeasuredPlan:
-    """A plan that computes what the statement does, and its seconds per call, one per round.
+    """A plan that computes what the statement does, and its seconds per call.
 
     Parameters
     ----------
+    seconds : one per round that nothing disturbed; the shortest one where other programs disturbed all.
     choice : with it `make_plan` and the emission give this plan again.
     """
 
@@ -245,8 +246,13 @@ def _race_of(found: Tuned, first: Recipe, candidates: Mapping[Recipe, PlanCandid
     order = sorted(right, key=lambda recipe: (recipe != chosen, -ratios[recipe]))
     return PlanRace(ranked=tuple(MeasuredPlan(
         match=candidates[r].match, choice=candidates[r].choice, plan=candidates[r].plan,
-        seconds=tuple(own for _, own in right[r].clean or right[r].pairs)) for r in order),
+        seconds=_seconds(right[r])) for r in order),
         refused=_refused(candidates, trials), gain=found.gain)
+
+
+def _seconds(trial: Trial) -> tuple[float, ...]:
+    """Of the rounds that nothing disturbed; the shortest one where other programs disturbed all."""
+    return tuple(own for _, own in trial.clean) or (min(own for _, own in trial.pairs),)
 
 
 def _refused(candidates: Mapping[Recipe, PlanCandidate], trials: Mapping[Recipe, Trial]) -> tuple[RefusedPlan, ...]:

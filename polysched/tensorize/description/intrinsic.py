@@ -32,7 +32,7 @@ class LoadMode(Enum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Register:
+class Register(OneLine):
     """How C holds one operand between load and store.
 
     Parameters
@@ -55,7 +55,7 @@ class Register:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Operand:
+class Operand(OneLine):
     """What the text cannot say about an operand: register, load mode and preconditions.
 
     Parameters
@@ -104,7 +104,7 @@ class Scratchpad:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Isa:
+class Isa(OneLine):
     """An instruction set: what compiles it, what runs it, where it is documented.
 
     Parameters

@@ -20,6 +20,7 @@ from polysched.scop.body import (
     Literal,
     Load,
     ParameterRef,
+    Perform,
     Select,
     Unary,
     While,
@@ -27,6 +28,7 @@ from polysched.scop.body import (
 )
 from polysched.scop.scop import Scop, Statement
 from polysched.scop.serialise import expression_text
+from polysched.target.one_line import OneLine
 from polysched.tensorize.description.contraction import Kind
 from polysched.tensorize.description.intrinsic import Intrinsic, LoadMode
 from polysched.tensorize.description.semantics import is_table_read, table_of
@@ -42,7 +44,7 @@ MOST_MAPPINGS = LIMITS.most_explained_mappings
 
 
 @dataclass(frozen=True, kw_only=True)
-class Explanation:
+class Explanation(OneLine):
     """Why one statement cannot be computed by the instruction.
 
     Parameters
@@ -132,6 +134,8 @@ def unread(scop: Scop, statement: Statement, intrinsic: Intrinsic) -> Explanatio
             rewrite = f"let the condition choose an operand: multiply by ({condition}) ? factor : 0"
     elif len(body) == 1 and isinstance(body[0], While):
         why = "it is a loop that ends by data"
+    elif len(body) == 1 and isinstance(body[0], Perform):
+        why = f"it calls {body[0].call.function}, which reaches memory through pointers"
     elif len(body) != 1:
         why = f"it consists of {len(body)} assignments that stay together"
     elif isinstance(body[0], Assign) and is_complex(body[0]):

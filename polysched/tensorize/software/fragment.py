@@ -31,6 +31,7 @@ from polysched.scop.dtypes import usual_conversion
 from polysched.scop.points import fix_parameters, value_at
 from polysched.scop.scop import Access, AccessKind, Scop, Statement
 from polysched.scop.serialise import expression_text
+from polysched.target.one_line import OneLine
 from polysched.tensorize.description.semantics import is_table_read, table_function, table_of
 from polysched.tensorize.software.elements import leading_zeros, linear_form, scattered, subscripts_per_dimension
 from polysched.tensorize.software.spellings import one_spelling
@@ -68,7 +69,7 @@ class Assigned:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Fragment:
+class Fragment(OneLine):
     """A statement as the matcher sees it.
 
     Parameters

@@ -28,10 +28,12 @@ from polysched.scheduling.tree.loop_tree import (
 from polysched.scop.body import (
     Assign,
     BodyStatement,
+    Call,
     Expr,
     If,
     IteratorRef,
     ParameterRef,
+    Perform,
     While,
     rebuild,
     statement_expressions,
@@ -239,6 +241,10 @@ def _rebuilt(item: BodyStatement, change: Callable[[Expr], Expr]) -> BodyStateme
         case While():
             return replace(item, condition=rebuild(item.condition, change),
                            body=tuple(_rebuilt(b, change) for b in item.body))
+        case Perform():
+            call = rebuild(item.call, change)
+            assert isinstance(call, Call)
+            return replace(item, call=call)
 
 
 def _without_loops(node: Node, count: int) -> Node:

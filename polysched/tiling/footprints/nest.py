@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -16,6 +17,7 @@ from polysched.scop.body import Binary, BodyStatement, Call, Expr, Unary, assign
 from polysched.scop.budget import with_budget
 from polysched.scop.points import fix_parameters
 from polysched.scop.scop import Scop
+from polysched.target.one_line import OneLine
 from polysched.tiling.footprints.box_shares import COUNTING_OPERATIONS, Instances
 from polysched.tiling.footprints.point_count import point_count
 from polysched.tiling.footprints.references import Reference, extent_of, nest_references
@@ -29,7 +31,7 @@ BOX = LIMITS.box_share
 
 
 @dataclass(frozen=True, kw_only=True)
-class Nest:
+class Nest(OneLine):
     """One band as the models see it.
 
     Parameters
@@ -113,6 +115,11 @@ class Nest:
             return (self,)
         return tuple(replace(self, deepest=(name,), density=1.0, references=nest_references(
             known.scop, (name,), known.path, self.parameters, first=known.first)) for name in self.deepest)
+
+    @cached_property
+    def touched_alike(self) -> frozenset[object]:
+        """What tells traffic apart: how many references of each form there are, and whether they write."""
+        return frozenset(Counter((r.form, r.writes) for r in self.references).items())
 
 
 def nest_of(scop: Scop, position: Position, members: tuple[isl.UnionPwAff, ...],

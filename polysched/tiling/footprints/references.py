@@ -281,7 +281,7 @@ def _moves(timed: isl.Map, loop: int, reach: tuple[int, ...]) -> _Move | None:
     space = timed.get_space().domain()
     for step in steps(timed.domain(), loop):
         shift = isl.MultiAff.identity(space.map_from_set())
-        moved = shift.get_at(loop).add_constant_val(isl.Val.int_from_si(isl.DEFAULT_CONTEXT, step))
+        moved = shift.get_at(loop).add_constant_val(isl_value(step))
         later = isl.Map.from_multi_aff(shift.set_at(loop, moved)).apply_range(timed)
         move = _move(timed.reverse().apply_range(later).deltas(), reach)
         if move is None:

@@ -34,4 +34,12 @@ def fetched_ahead(address: str, *, row_bytes: int, panel_bytes: int, target: Tar
 def fetched(address: str, *, count_bytes: int, bytes_ahead: int, line_bytes: int) -> Iterator[str]:
     """C that fetches the lines of so many bytes, which lie some bytes behind an address."""
     for line in range(0, count_bytes, line_bytes):
-        yield f"__builtin_prefetch((const char *){address} + {bytes_ahead + line});"
+        yield f"__builtin_prefetch({beyond(address, str(bytes_ahead + line))});"
+
+
+def beyond(address: str, count: str) -> str:
+    """C for a place so many bytes behind an address; it may lie outside of the array.
+
+    A sum of a pointer may not (C11 6.5.6p8), one of integers may.
+    """
+    return f"(const void *)((__UINTPTR_TYPE__){address} + {count})"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from polysched.target.one_line import OneLine
 from polysched.tiling.footprints.nest import Nest
 from polysched.tiling.footprints.traffic import Level, structure_of
 from polysched.tiling.planning.register_shape import RegisterShape
@@ -21,7 +22,7 @@ class TileLevel:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class BandPlan:
+class BandPlan(OneLine):
     """How one band is tiled.
 
     Parameters
@@ -85,7 +86,7 @@ def in_order_made(plan: BandPlan, members: tuple[int, ...]) -> BandPlan:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Untiled:
+class Untiled(OneLine):
     """Why a band has neither tiles nor a register block.
 
     Parameters

@@ -272,8 +272,12 @@ def _step_transfers(nest: Nest, tile: BandPlan, model: Projected, structure: tup
     together = model.transfer_seconds(tile, structure)
     if len(nest.deepest) < 2 or not nest.row_independent[structure[-1].loop]:
         return together
-    alone = [model.transfer_seconds(replace(tile, nest=replace(own, extents=tile.nest.extents)), structure)
-             for own in nest.one_by_one]
+    known: dict[frozenset[object], list[float]] = {}
+    for own in nest.one_by_one:
+        if own.touched_alike not in known:   # the directions of a lattice are relaxed and copied alike
+            known[own.touched_alike] = model.transfer_seconds(
+                replace(tile, nest=replace(own, extents=tile.nest.extents)), structure)
+    alone = [known[own.touched_alike] for own in nest.one_by_one]
     return [min(fused, sum(each)) for fused, each in zip(together, zip(*alone, strict=True), strict=True)]
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from polysched.scheduling.marks import LoopMark, Role
 from polysched.scheduling.tree.loop_tree import Band, Filter, Leaf, Mark, Node, Sequence, children, walk
-from polysched.scop.body import While
+from polysched.scop.body import Perform, While
 from polysched.scop.scop import Scop
 from polysched.tiling.footprints.nest import assumed_parameters
 from polysched.tiling.options import TilingOptions
@@ -78,9 +78,9 @@ def _may_have_lanes(position: Position, band: Band, mark: LoopMark, scop: Scop) 
 
 
 def _repeats(position: Position, scop: Scop) -> bool:
-    """Whether a statement has a loop of its own, which no vector has a form for."""
+    """Whether a statement has a loop of its own, or a call like one, which no vector has a form for."""
     names = statement_names(position.domain)
-    return any(isinstance(item, While) for s in scop.statements if s.name in names for item in s.body)
+    return any(isinstance(item, While | Perform) for s in scop.statements if s.name in names for item in s.body)
 
 
 def _counts_as_none(position: Position, band: Band, mark: LoopMark, options: TilingOptions) -> bool:
@@ -129,7 +129,7 @@ def _least_iterations(band: Band, mark: LoopMark, many: int, light: float, *, de
     light : how many times as many iterations of a loop in vector lanes take as long as usual ones.
     """
     if mark.role is Role.TILE or (depth == 0 and has_loops(band.child)):
-        return 2 if mark.role is Role.TILE and depth == 0 else mark.least_iterations
+        return 2 if mark.role is Role.TILE else mark.least_iterations   # nobody shares one tile
     return math.ceil(light * math.pow(many, 1 / _levels(band)))
 
 

@@ -48,6 +48,7 @@ from polysched.scheduling.tree.loop_tree import (
     children,
     with_children,
 )
+from polysched.target.one_line import OneLine
 from polysched.tiling.limits import LIMITS
 from polysched.tiling.shapes.diamond import Faces
 from polysched.tiling.tree.distribute import statement_groups
@@ -88,7 +89,7 @@ class Cut:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Pieces:
+class Pieces(OneLine):
     """The pieces of every row of tiles over time.
 
     Parameters

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from polysched.scop.body import Assign, Binary, BodyStatement, Call, Expr, If, Load, Select, Unary, While, walk
+from polysched.scop.body import Assign, Binary, BodyStatement, Call, Expr, If, Load, Perform, Select, Unary, While, walk
 from polysched.scop.scop import Scop, Statement
 from polysched.target import Target
 from polysched.tiling.limits import LIMITS
@@ -45,7 +45,7 @@ def _operations(item: BodyStatement) -> int:
             return bool(item.op) + _of(item.value)
         case If():
             return _of(item.condition) + sum(map(_operations, (*item.then, *item.otherwise)))
-        case While():
+        case While() | Perform():
             return USUAL
 
 

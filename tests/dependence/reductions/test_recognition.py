@@ -47,6 +47,13 @@ def loop(body: str, declarations: str = "") -> Scop:
     ("s[0] = A[i] < s[0] ? A[i] : s[0];", "min", True),
     ("s[0] = s[0] < A[i] ? A[i] : s[0];", "max", True),
     ("s[0] = A[i] >= s[0] ? A[i] : s[0];", "max", True),
+    ("s[0] = A[i] > s[0] || A[i] != A[i] ? A[i] : s[0];", "maximum", True),
+    ("s[0] = s[0] <= A[i] || s[0] != s[0] ? s[0] : A[i];", "minimum", True),
+    ("s[0] = s[0] > A[i] * B[i] || A[i] * B[i] != A[i] * B[i] ? A[i] * B[i] : s[0];", "minimum", True),
+    ("h[0] = A[i] > h[0] || A[i] != A[i] ? A[i] : h[0];", "maximum", True),
+    ("s[0] = A[i] != A[i] ? A[i] : A[i] > s[0] ? A[i] : s[0];", "maximum", True),
+    ("s[0] = B[i] > 0 ? (A[i] != A[i] ? A[i] : s[0] > A[i] ? A[i] : s[0]) : s[0];", "minimum", True),
+    ("if (B[i] > 0) s[0] = A[i] > s[0] || A[i] != A[i] ? A[i] : s[0];", "maximum", True),
     ("k[0] = k[0] > K[i] ? K[i] : k[0];", "min", True),
     ("if (A[i] > s[0]) s[0] = A[i];", "max", True),
     ("if (s[0] >= A[i]) s[0] = A[i];", "min", True),
@@ -126,6 +133,15 @@ def test_an_element_that_one_iteration_alone_overwrites(body: str, found: bool) 
     scop = loop(body)
     assert [(r.operator, r.any_order) for r in find_reductions(scop)] == [("first", False)] * found
     assert not analyse(scop, reductions="exact").relaxed
+
+
+@pytest.mark.parametrize("body", [
+    "s[0] = A[i] != A[i] ? A[i] : s[0] > A[i] ? s[0] : A[i];", "s[0] = A[i] > s[0] || s[0] != s[0] ? A[i] : s[0];",
+    "s[0] = A[i] > s[0] || B[i] != B[i] ? A[i] : s[0];", "s[0] = A[i] > s[0] && A[i] != A[i] ? A[i] : s[0];",
+    "s[0] = A[i] != A[i] ? B[i] : A[i] > s[0] ? A[i] : s[0];",
+    "s[0] = A[i] == A[i] ? A[i] : A[i] > s[0] ? A[i] : s[0];"])
+def test_what_loses_nan_on_the_way_is_no_maximum(body: str) -> None:
+    assert not find_reductions(loop(body))
 
 
 @pytest.mark.parametrize(("body", "nan_first"), [

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from polysched.emit_c import CSource, EmitOptions, emit
-from polysched.emit_c.alternatives.crossover import Crossover, crossover
+from polysched.emit_c.alternatives.crossover import Crossover, crossover, entered
 from polysched.emit_c.loop_ir.loops import For
 from polysched.emit_c.loop_ir.traversal import walk_nodes
 from polysched.target import Target
@@ -77,3 +77,39 @@ def test_rows_in_step_want_rows_that_are_longer_than_the_last_is_behind_the_firs
     behind = {node.behind for node in walk_nodes(made.loops) if isinstance(node, For) and node.behind}
     assert behind == {2 * (ROWS - 1)}
     assert f"(long)n - 2 >= {2 * (ROWS - 1) + ROWS}" in crossover(made, MACHINE).conditions
+
+
+PRODUCT = """void f(int n, double C[restrict {n}][{n}], double A[restrict {n}][{n}], double B[restrict {n}][{n}]) {{
+#pragma scop
+  for (int i = 0; i < {n}; i++)
+    for (int j = 0; j < {n}; j++)
+      for (int k = 0; k < {n}; k++)
+        C[i][j] += A[i][k] * B[k][j];
+#pragma endscop
+}}
+"""
+
+
+def product_of(n: str) -> CSource:
+    tiled = tile(pluto_of(PRODUCT.format(n=n)), TilingOptions(target=MACHINE))
+    return emit(tiled, options=EmitOptions(vector_bits=256, vector_registers=16))
+
+
+def least_size(condition: str) -> int:
+    text = condition.replace("(double)", "").replace("((long)n)", "n").replace("(long)n", "n")
+    text = text.replace("/", "//")
+    return next(n for n in range(1, 100_000) if eval(text, {"n": n}))
+
+
+def test_a_product_is_entered_from_the_size_on_where_that_is_no_loss() -> None:
+    """Two teams of one thread and a block from the heap: as long as a product of 9 or so rows as written."""
+    (condition,) = entered(product_of("n"), MACHINE).conditions
+    assert 6 <= least_size(condition) <= 16
+    dear = replace(MACHINE, costs=replace(MACHINE.costs, lone_team_seconds=1e-4, small_block_seconds=1e-4))
+    (later,) = entered(product_of("n"), dear).conditions
+    assert least_size(later) > 2 * least_size(condition)
+
+
+def test_what_costs_nothing_to_enter_is_always_entered() -> None:
+    assert entered(source("n"), MACHINE).conditions == (), "one loop on threads in a branch of its own, no memory"
+    assert entered(product_of("100"), MACHINE).conditions == ()

@@ -13,7 +13,7 @@
     /* band 0: wavefronts of tiles, one after the other */
     for (long wave = 0; wave <= (6 * (long)steps + m - 1) / 32; wave++) {
       /* tiles of one wavefront */
-      #pragma omp parallel for schedule(dynamic)
+      #pragma omp parallel for schedule(dynamic) if(polysched_min(polysched_min(wave + 1, (2 * (long)steps + m - 1) / 32 + 1), (16 * wave + m + 13) / 48 + 1) - polysched_max(wave - ((long)steps + 8) / 8 + 1, (wave + 1) / 3) >= 2)
       for (long i_tile = polysched_max(wave - ((long)steps + 8) / 8 + 1, (wave + 1) / 3); i_tile <= polysched_min(polysched_min(wave, (2 * (long)steps + m - 1) / 32), (16 * wave + m + 13) / 48); i_tile++) {
         for (long j_tile = polysched_max((wave + i_tile) / 2 - i_tile, 2 * i_tile + polysched_floordiv(8 * wave + 8 * i_tile - m - 5, 16) - wave); j_tile <= polysched_min(polysched_min((2 * (long)steps + n - 1) / 32, (8 * wave + 8 * i_tile + n + 20) / 32), (16 * wave + 16 * i_tile + n + 13) / 32 - i_tile); j_tile++) {
           /* points of one tile */

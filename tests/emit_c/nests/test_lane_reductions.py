@@ -23,6 +23,12 @@ PROGRAMS = {
     "sum of ints": ("for (int i = 0; i < n; i++) r[0] += A[i] * 3;", "int", False),
     "maximum": ("for (int i = 0; i < n; i++) r[0] = A[i] > r[0] ? A[i] : r[0];", "double", False),
     "minimum": ("for (int i = 0; i < n; i++) r[0] = A[i] < r[0] ? A[i] : r[0];", "float", False),
+    "maximum, or NaN": ("for (int i = 0; i < n; i++) r[0] = A[i] > r[0] || A[i] != A[i] ? A[i] : r[0];", "float",
+                        False),
+    "maximum, or NaN outside": (
+        "for (int i = 0; i < n; i++) r[0] = A[i] != A[i] ? A[i] : A[i] > r[0] ? A[i] : r[0];", "float", False),
+    "minimum, or NaN": ("for (int i = 0; i < n; i++) r[0] = r[0] < A[i] || r[0] != r[0] ? r[0] : A[i];", "double",
+                        False),
     "exclusive or": ("for (int i = 0; i < n; i++) r[0] ^= A[i];", "int", False),
     "and": ("for (int i = 0; i < n; i++) r[0] &= A[i] + 7;", "int", False),
     "backwards": ("for (int i = 0; i < n; i++) r[0] += A[n - 1 - i] * B[i];", "double", True),
@@ -126,6 +132,26 @@ def test_addends_of_sums_in_order_are_computed_in_lanes(program: str, vector_bit
             results.append(arrays)
         for changed, expected in zip(*results, strict=True):
             np.testing.assert_array_equal(changed.view(f"u{dtype().itemsize}"), expected.view(f"u{dtype().itemsize}"))
+
+
+@pytest.mark.parametrize("program", ["maximum, or NaN", "maximum, or NaN outside", "minimum, or NaN"])
+@pytest.mark.parametrize("vector_bits", [128, 256, 512])
+def test_nan_in_any_place_is_the_extremum(program: str, vector_bits: int, tmp_path: Path) -> None:
+    body, kind, _ = PROGRAMS[program]
+    text = source(body, kind)
+    region = emitted(text, reassociate=False, vector_bits=vector_bits)
+    assert lane_parts(region.loops)
+    dtype = {"double": np.float64, "float": np.float32}[kind]
+    library = load(f"{text[:text.index('#pragma scop')]}{region.text}}}\n", tmp_path)
+    for n in (1, 7, 16, 33, 75):
+        numbers = np.random.default_rng(n).normal(size=n).astype(dtype)
+        for place in (None, "r", *range(n)):
+            given, result = numbers.copy(), np.full(2, -np.inf if program.startswith("max") else np.inf, dtype)
+            if place is not None:
+                (result if place == "r" else given)[0 if place == "r" else place] = np.nan
+            library.f(ctypes.c_int(n), *(ctypes.c_void_p(a.ctypes.data) for a in (given, given.copy(), result)))
+            wanted = getattr(np, program[:3])(numbers) if place is None else np.nan
+            np.testing.assert_array_equal(result[0], wanted, err_msg=f"{place} of {n}")
 
 
 @pytest.mark.parametrize("program", LEFT_IN_ORDER)

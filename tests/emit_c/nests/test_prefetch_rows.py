@@ -18,7 +18,7 @@ from polysched.tiling import TilingOptions
 from tests.emit_c.compiled import load
 from tests.emit_c.nodes import tiles
 
-FETCH = re.compile(r"__builtin_prefetch\(\(const char \*\)&(.*) \+ (\d+)\);")
+FETCH = re.compile(r"__builtin_prefetch\(\(const void \*\)\(\(__UINTPTR_TYPE__\)&(.*) \+ (\d+)\)\);")
 PASSES = """
     float e[COLUMNS];
     float largest = x[i][0];

@@ -31,6 +31,8 @@ PROGRAMS = {
     "and": ("for (int i = 0; i < n; i++) r[0] &= x[i] | 1024;", "int", False),
     "maximum": ("for (int i = 0; i < n; i++) r[0] = x[i] > r[0] ? x[i] : r[0];", "double", False),
     "minimum": ("for (int i = 0; i < n; i++) if (x[i] < r[0]) r[0] = x[i];", "float", False),
+    "maximum, or NaN": ("for (int i = 0; i < n; i++) r[0] = x[i] > r[0] || x[i] != x[i] ? x[i] : r[0];", "float",
+                        False),
     "two at once": ("for (int i = 0; i < n; i++) { r[0] += x[i]; h[1] ^= b[i]; }", "int", False),
     "a triangle": ("for (int i = 0; i < m; i++) for (int j = 0; j < i; j++) r[0] += A[i][j];", "int", False),
     "a local accumulator": ("int s = 0; for (int i = 0; i < n; i++) s += x[i] * b[i]; r[0] = s;", "int", False),
@@ -105,6 +107,20 @@ def test_results(program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         for again, changed, expected in zip(*results, strict=True):
             np.testing.assert_array_equal(changed, expected)    # small whole numbers: exact in any order
             np.testing.assert_array_equal(changed, again)
+
+
+@pytest.mark.parametrize("place", [0, 1, N // 2, N - 2, N - 1])
+def test_nan_in_any_part_is_the_extremum(place: int, tmp_path: Path) -> None:
+    text = source(PROGRAMS["maximum, or NaN"][0], "float")
+    region = emitted(text)
+    assert reductions(region.loops)
+    new = load(f"{text[:text.index('#pragma scop')]}{region.text}}}\n", tmp_path, flags=("-O1", "-fopenmp"))
+    vector, result = np.random.default_rng(1).normal(size=N).astype(np.float32), np.full(4, -np.inf, np.float32)
+    vector[place] = np.nan
+    matrix, row, columns = (np.zeros(shape, np.float32) for shape in ((1, 1), 1, (1, 3)))
+    arrays = [matrix, vector, np.zeros(N, np.int32), row, columns, result, np.zeros(4, np.int32)]
+    new.f(ctypes.c_int(N), ctypes.c_int(1), *(ctypes.c_void_p(a.ctypes.data) for a in arrays))
+    assert np.isnan(result[0])
 
 
 @pytest.mark.parametrize("program", REFUSED)

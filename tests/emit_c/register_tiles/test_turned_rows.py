@@ -91,4 +91,4 @@ def test_a_panel_that_the_next_tile_reads_again_is_not_fetched_ahead(columns_ins
     assert inner.startswith("j" if columns_inside else "i")
     assert block.ahead == ("j" if columns_inside else "i")
     sums = source.text[source.text.index("register tile of"):]
-    assert ("__builtin_prefetch((const char *)&B_panel" in sums) == columns_inside
+    assert ("__builtin_prefetch((const void *)((__UINTPTR_TYPE__)&B_panel" in sums) == columns_inside

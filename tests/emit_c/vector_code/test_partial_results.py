@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from polysched.emit_c.vector_code.partial_results import better
 from tests.emit_c.printers import printed, printer_of
 
 TILE = ("with register_tile(loops=(loop(i, 0, n, {count}), ), edges=(edge(v, i, {count}, simd=True), ), "
@@ -23,6 +24,7 @@ def reduced(statement: str, array: str, operator: str, count: int = 8) -> list[s
     ("at[0] |= at[i];", "at", "or", "(polysched_i32x4){0}"),
     ("at[0] ^= at[i];", "at", "xor", "(polysched_i32x4){0}"),
     ("at[0] = at[i] > at[0] ? at[i] : at[0];", "at", "max", "at[0] - (polysched_i32x4){0}"),
+    ("y[0] = A[0][i] < y[0] || A[0][i] != A[0][i] ? A[0][i] : y[0];", "y", "minimum", "y[0] - (polysched_f32x4){0}"),
 ])
 def test_what_changes_nothing(statement: str, array: str, operator: str, neutral: str) -> None:
     statement = statement.replace("at[i]", "c[i]") if array == "at" else statement
@@ -42,6 +44,18 @@ def test_a_largest_value_is_compared_lane_by_lane() -> None:
     lines = reduced("at[0] = c[i] > at[0] ? c[i] : at[0];", "at", "max")
     assert lines[-2:] == ["for (int lane = 0; lane < 4; lane++)",
                           "  at[0] = at_part_0[lane] > at[0] ? at_part_0[lane] : at[0];"]
+
+
+def test_a_maximum_is_nan_where_a_lane_is() -> None:
+    lines = reduced("y[0] = A[0][i] > y[0] || A[0][i] != A[0][i] ? A[0][i] : y[0];", "y", "maximum", 8)
+    assert lines[-2:] == ["for (int lane = 0; lane < 4; lane++)",
+                          "  y[0] = y_part_0[lane] > y[0] || y_part_0[lane] != y_part_0[lane] ? y_part_0[lane] : y[0];"]
+    assert lines[-3] == "y_part_0 = polysched_maximum_f32(polysched_f32x4, polysched_i32x4, y_part_1, y_part_0);"
+
+
+def test_vectors_without_an_instruction_are_compared_with_themselves() -> None:
+    assert better("minimum", "a", "b", either="|") == "(a < b) | (a != a)"
+    assert better("max", "a", "b", either="|") == "a > b"
 
 
 def test_a_product_of_short_integers_is_unsigned() -> None:

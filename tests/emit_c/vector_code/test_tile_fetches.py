@@ -24,7 +24,7 @@ def test_the_sums_of_the_next_tile() -> None:
     lines = fetches(printed(PRODUCT, PANEL.format(rows=16, more="ahead='i', ")))
     assert lines
     assert all(line.endswith(", 1);") for line in lines), "they will be written"
-    assert any("A[i + 4]" in line for line in lines)
+    assert all(" + 4 * (long)sizeof(A[" in line for line in lines), "no element outside of the array is named"
 
 
 def test_no_next_tile_without_an_edge_that_goes_on() -> None:
@@ -33,7 +33,7 @@ def test_no_next_tile_without_an_edge_that_goes_on() -> None:
 
 def test_rows_of_a_long_panel_are_fetched_ahead() -> None:
     text = printed(PRODUCT, PANEL.format(rows=512, more=""))
-    assert any("(const char *)&P[k]" in line for line in fetches(text)), text
+    assert any("(__UINTPTR_TYPE__)&P[k]" in line for line in fetches(text)), text
 
 
 def test_rows_of_a_later_loop() -> None:
@@ -58,7 +58,8 @@ def in_place(columns: str, *, rows: str = "512", count: int = 4) -> list[str]:
 
 
 def test_rows_that_lie_pages_apart_are_fetched_ahead() -> None:
-    assert in_place("1024") == [f"__builtin_prefetch((const char *)&B[k + {ROWS_AHEAD}][j] + 0);"]
+    assert in_place("1024") == [
+        f"__builtin_prefetch((const void *)((__UINTPTR_TYPE__)&B[k][j] + {ROWS_AHEAD * 4096}));"]
 
 
 def test_rows_that_others_fetch_or_nobody_waits_for_are_not() -> None:

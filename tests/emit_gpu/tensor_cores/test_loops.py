@@ -16,7 +16,7 @@ from tests.gpu.products import BATCH
 
 def loops_of(text: str) -> TensorLoops:
     schedule = scheduled(analysed(from_c_text(text)).dependences, PipelineOptions(scheduler="original"))
-    mapping = map_to_device(schedule, options=GpuOptions(tensor_cores=("int8",)))
+    mapping = map_to_device(schedule, options=GpuOptions(tensor_cores=("int8",), block=(32, 8)))
     (launch,) = mapping.launches
     places = Names(host=(), coordinates=("x", "y", "z"), firsts=("block_x", "block_y", "block_z"), tile="tile")
     runs = launch.domain.params().intersect(mapping.scop.context.params())

@@ -19,7 +19,8 @@ from tests.gpu.products import PLAIN
     ("mma", TensorPrinter), ("wmma", LoadedTensorPrinter), ("wgmma", WarpgroupPrinter)])
 def test_the_printer_follows_from_the_product(instruction: str, printer: type[TensorPrinter]) -> None:
     schedule = scheduled(analysed(from_c_text(PLAIN)).dependences, PipelineOptions(scheduler="original"))
-    mapping = map_to_device(schedule, options=GpuOptions(tensor_cores=("int8",), tensor_instruction=instruction))
+    mapping = map_to_device(schedule, options=GpuOptions(
+        tensor_cores=("int8",), tensor_instruction=instruction, block=(32, 8)))
     (product,) = (phase.tensor for phase in mapping.launches[-1].phases if phase.tensor is not None)
     assert printer_of(product) is printer
     assert f" {function_name(product.intrinsic)}(" in printer.functions(product.intrinsic)

@@ -22,18 +22,13 @@ from tests.gpu.products import FLOATS, HALVES, INTEGERS, PLAIN, SEVERAL
 from tests.tiers import and_campaign
 
 
-@pytest.fixture(autouse=True)
-def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("POLYSCHED_CUDA_ON_CPU", "1")
-
-
 def asked(*kinds: str, block: tuple[int, ...] = (), points: tuple[int, ...] = ()) -> PipelineOptions:
-    return PipelineOptions(device="cuda", gpu=GpuOptions(tensor_cores=kinds, block=block, points=points))
+    return PipelineOptions(device="cuda", gpu=GpuOptions(tensor_cores=kinds, block=block or (32, 8), points=points))
 
 
 def mapping_of(text: str, *kinds: str) -> GpuMapping:
     schedule = scheduled(analysed(from_c_text(text)).dependences, PipelineOptions(scheduler="original"))
-    return map_to_device(schedule, options=GpuOptions(tensor_cores=kinds))
+    return map_to_device(schedule, options=GpuOptions(tensor_cores=kinds, block=(32, 8)))
 
 
 @pytest.mark.parametrize(("name", "order"), and_campaign([("batch", "0"), ("square", "1")], [
@@ -45,6 +40,18 @@ def test_integers_are_equal_in_either_order_of_threads(name: str, order: str, tm
     (tmp_path / "f.c").write_text(text)
     assert "polysched::mma" in transform_file(tmp_path / "f.c", asked("int8")).text
     assert largest_difference(verified(tmp_path / "f.c", sizes, asked("int8"))) == 0
+
+
+@pytest.mark.parametrize("instruction", and_campaign(["mma"], ["wmma", "wgmma"]))
+def test_searched_blocks_compute_the_same(instruction: str, tmp_path: Path) -> None:
+    (tmp_path / "f.c").write_text(PLAIN)
+    own = PipelineOptions(device="cuda", scheduler="original", gpu=GpuOptions(
+        tensor_cores=("int8",), tensor_instruction=instruction))
+    made = transform_file(tmp_path / "f.c", own).regions[0].on_device
+    assert made is not None
+    assert made.mapping.launches[0].choice is not None
+    assert made.mapping.launches[0].edges[0] == 128
+    assert largest_difference(verified(tmp_path / "f.c", {"n": 131, "m": 150, "q": 70}, own)) == 0
 
 
 @pytest.mark.parametrize(("block", "points"), and_campaign(

@@ -4,42 +4,23 @@ from __future__ import annotations
 
 import re
 import subprocess
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from polysched.emit_gpu import DeviceSource, emit_cuda
 from polysched.emit_gpu.nvrtc import library, resources
 from polysched.emit_gpu.tensor_cores.warpgroup_text import warpgroup_functions_text
 from polysched.errors import CompileError
-from polysched.gpu import GpuOptions, map_to_device
 from polysched.gpu.wgmma import WGMMA_BY_KIND
 from polysched.pipeline.files import transform_file
-from polysched.pipeline.options import PipelineOptions
-from polysched.pipeline.stages import analysed, scheduled
-from polysched.scop import from_c_text
 from polysched.target import find_compiler
 from tests.emit_gpu.emitted import largest_difference, verified
-from tests.emit_gpu.tensor_cores.compared import SIZES, compared, relative
-from tests.gpu.products import FLOATS, HALVES, INTEGERS, PLAIN, SEVERAL
+from tests.emit_gpu.tensor_cores.compared import SIZES, compared, cuda_by, products_by, relative
+from tests.gpu.products import BRAINS, FLOATS, HALVES, INTEGERS, PLAIN, SEVERAL
 from tests.tiers import and_campaign
 
-BRAINS = HALVES.replace("_Float16", "__bf16")
-
-
-@pytest.fixture(autouse=True)
-def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("POLYSCHED_CUDA_ON_CPU", "1")
-
-
-def asked(*kinds: str, block: tuple[int, ...] = (), points: tuple[int, ...] = ()) -> PipelineOptions:
-    return PipelineOptions(device="cuda", scheduler="original", gpu=GpuOptions(
-        tensor_cores=kinds, tensor_instruction="wgmma", block=block, points=points))
-
-
-def source(text: str, *kinds: str) -> DeviceSource:
-    schedule = scheduled(analysed(from_c_text(text)).dependences, PipelineOptions(scheduler="original"))
-    return emit_cuda(map_to_device(schedule, options=asked(*kinds).gpu))
+asked, source = partial(products_by, "wgmma"), partial(cuda_by, "wgmma")
 
 
 @pytest.mark.parametrize(("name", "order"), and_campaign([("batch", "1")], [

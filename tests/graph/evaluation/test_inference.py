@@ -2,12 +2,15 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from polysched.errors import UnsupportedGraphError
-from polysched.graph import Size, from_text
+from polysched.graph import Graph, Node, Size, TensorType, from_text
 from polysched.graph.evaluation import inference
 from polysched.graph.evaluation.inference import infer
+from polysched.graph.limits import LIMITS
+from polysched.scop.dtypes import FLOAT32
 
 TEXT = """graph f(x: float32[N, 6]) {
   const two: int64[1] = [2]
@@ -61,3 +64,26 @@ def test_what_is_computed_while_compiling_has_a_limit_in_all(monkeypatch: pytest
 def test_what_does_not_fit_is_refused(old: str, new: str, problem: str) -> None:
     with pytest.raises(UnsupportedGraphError, match=problem):
         infer(from_text(TEXT.replace(old, new)))
+
+
+def test_remembered_types_are_those_of_the_values_that_they_follow_from() -> None:
+    def shape(*extents: int, x: str = "float32[3, 4]") -> str:
+        graph = from_text(f"""graph f(x: {x}) {{
+          const s: int64[{len(extents)}] = {list(extents)}
+          let y = Reshape(x, s)
+          return y
+        }}""")
+        return str(infer(graph).types["y"])
+    assert [shape(12), shape(6, 2), shape(12), shape(6, -1, x="int64[3, 4]")] == [
+        "float32[12]", "float32[6, 2]", "float32[12]", "int64[6, 2]"]
+
+
+@pytest.mark.parametrize("count", [2, LIMITS.most_remembered_elements + 1])
+def test_indices_that_are_outside_are_refused_behind_others_that_are_not(count: int) -> None:
+    def gathered(index: int) -> Graph:
+        node = Node.of("Gather", ("x", "i"), ("y",), {"axis": 0})
+        return Graph(name="g", inputs=(("x", TensorType.of(FLOAT32, (4,))),), nodes=(node,), outputs=("y",),
+                     constants={"i": np.full(count, index)})
+    assert infer(gathered(3)).types["y"].extents == (count,)
+    with pytest.raises(UnsupportedGraphError, match="an index is outside"):
+        infer(gathered(4))

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from polysched.errors import UnsupportedGraphError
 from polysched.graph import from_text, interpret
 from polysched.graph.passes.integer_products import integer_products
 from polysched.graph.values.graph import Graph
@@ -81,3 +82,8 @@ def test_a_long_sum_of_known_weights_fits_where_they_are_small() -> None:
     assert "MatMulInteger" in operators(made)
     given = {"x": np.full((1, 40000), 255, np.uint8)}
     assert interpret(made, given)["y"] == 40000 * 252 * 0.125
+
+
+def test_a_product_of_one_operand_is_refused() -> None:
+    with pytest.raises(UnsupportedGraphError, match="operand 1 is missing"):
+        integer_products(from_text("graph f(x: float32[1, 1, 5, 5]) {\n  let y = Conv(x)\n  return y\n}"))

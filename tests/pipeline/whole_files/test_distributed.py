@@ -1,13 +1,16 @@
 """Files over ranks: regions that have the loop, and those that every rank runs as a whole."""
 
 import logging
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from polysched.errors import UsageError
+from polysched.measure.ranks import mpi_command
 from polysched.pipeline import PipelineOptions
 from polysched.pipeline.whole_files.distributed import distribute_file
+from tests.measure.mpi import needs_mpi
 
 TWO = """\
 #include <math.h>
@@ -71,6 +74,44 @@ def test_what_is_always_tested_stands_around_all_ranks_do(tmp_path: Path) -> Non
                     "  for (int i = 0; i < n; i++)\n    for (int k = 0; k < 4; k++)\n      d[i * s + k] += A[i];\n"
                     "#pragma endscop\n}\n")
     made = distribute_file(file, "i").text
-    assert "if ((n >= 1) && ((long)s >= 4)) {\n  { /* f along i" in made
+    assert "  if ((n >= 1) && ((long)s >= 4)) {\n    { /* f along i" in made
     original = "    for (int i = 0; i < n; i++)\n      for (int k = 0; k < 4; k++)\n        d[i * s + k] += A[i];\n"
     assert f"}} else {{\n{original}}}" in made
+
+
+HALO = """\
+#include <stdlib.h>
+void f(int n, int m, double A[n][m], double B[n][m]) {
+#pragma scop
+  for (int t = 0; t < 3; t++) {
+    for (int i = 1; i < n - 1; i++) for (int j = 0; j < m; j++) B[i][j] = A[i - 1][j] + A[i + 1][j];
+    for (int i = 1; i < n - 1; i++) for (int j = 0; j < m; j++) A[i][j] = B[i][j] / 2;
+  }
+#pragma endscop
+}
+int main(int count, char **words) {
+  static double a[400], b[400];
+  const int n = atoi(words[1 + (polysched_rank() && count > 2)]);
+  f(n, 20, (void *)a, (void *)b);
+  return 0;
+}
+"""
+
+
+@needs_mpi
+@pytest.mark.parametrize(("sizes", "agree"), [(("20",), True), (("0",), True), (("-3",), True), (("20", "0"), False),
+                                              (("0", "20"), False), (("-1", "0"), False)])
+def test_ranks_that_disagree_on_whether_there_are_elements_are_told(sizes: tuple[str, ...], agree: bool,
+                                                                     tmp_path: Path) -> None:
+    """They ended in different branches of the test of sizes, and one waited for ever."""
+    file = tmp_path / "halo.c"
+    file.write_text(HALO.replace("polysched_rank()", "(getenv(\"PMI_RANK\") && atoi(getenv(\"PMI_RANK\")))"))
+    made = distribute_file(file, "i")
+    assert made.regions
+    source, program = tmp_path / "made.c", str(tmp_path / "made")
+    source.write_text(made.text)
+    subprocess.run([mpi_command("mpicc"), "-O1", "-w", "-fopenmp", str(source), "-o", program], check=True)
+    done = subprocess.run([mpi_command("mpiexec"), "-n", "2", program, *sizes], capture_output=True, text=True,
+                          timeout=60, check=False)
+    assert (done.returncode == 0) == agree
+    assert ("n differ between ranks" in done.stderr or "have different sizes" in done.stderr) is not agree

@@ -64,7 +64,7 @@ def same(text: str, step: SplitReduction, sizes: dict[str, int], arrays: dict[st
     ("double", "+= a[k] * b[k]", 0), ("double", "= *s + a[k] * k", 2), ("float", "-= a[k]", 0),
     ("int", "+= a[k] & 7", 0), ("int", "^= a[k]", -3 + 3), ("unsigned", "*= a[k] | 1", 1),
     ("short", "&= a[k]", 0), ("long", "|= b[k]", 0), ("int", "= *s > a[k] ? *s : a[k]", 0),
-    ("double", "= *s < a[k] ? *s : a[k]", 0)])
+    ("double", "= *s < a[k] ? *s : a[k]", 0), ("float", "= a[k] > *s || a[k] != a[k] ? a[k] : *s", 0)])
 def test_one_element(kind: str, update: str, first: int, parts: int, run: int) -> None:
     draw = np.random.default_rng(parts * 100 + run)
     numpy = {"int": "int32", "unsigned": "uint32", "short": "int16", "long": "int64", "float": "float32",
@@ -74,6 +74,14 @@ def test_one_element(kind: str, update: str, first: int, parts: int, run: int) -
         same(text, SplitReduction(loop="k", parts=parts, run=run), {"n": int(n)}, {
             "s": np.array([5], numpy),
             "a": values(draw, numpy, max(1, n)), "b": values(draw, numpy, max(1, n))})
+
+
+@pytest.mark.parametrize("place", range(7))
+def test_nan_in_any_part_is_the_extremum(place: int) -> None:
+    text = DOT.format(t="double", update="= a[k] < *s || a[k] != a[k] ? a[k] : *s", first=0)
+    data = np.arange(7.0)
+    data[place] = np.nan
+    same(text, SplitReduction(loop="k", parts=3), {"n": 7}, {"s": np.array([5.0]), "a": data, "b": data.copy()})
 
 
 @pytest.mark.parametrize(("parts", "run"), PARTS)

@@ -28,6 +28,18 @@ def test_reductions_over_two_axes(name: str) -> None:
     np.testing.assert_allclose(found, [getattr(np, name)(X)], rtol=2e-6)
 
 
+@pytest.mark.parametrize("name", ["max", "min", "argmax", "argmin"])
+def test_nan_is_passed_over_or_propagated(name: str) -> None:
+    data = X.copy()
+    data[1, 3] = data[2, 0] = data[3, 6] = data[3, 2] = np.nan
+
+    def found(*, propagate_nan: bool) -> np.ndarray:
+        return run(compute((5,), lambda i: getattr(f, name)(A[i, K], over=K, propagate_nan=propagate_nan), name="C"),
+                   {"A": data})
+    np.testing.assert_allclose(found(propagate_nan=True), getattr(np, name)(data, axis=1), rtol=2e-6)
+    np.testing.assert_allclose(found(propagate_nan=False), getattr(np, f"nan{name}")(data, axis=1), rtol=2e-6)
+
+
 def test_a_sum_in_another_type() -> None:
     data, bytes_ = np.full((5, 7), 100, "int8"), placeholder("A", (5, 7), "int8")
     wide = run(compute((5,), lambda i: f.sum(bytes_[i, K], over=K, dtype="int32"), name="C"), {"A": data})

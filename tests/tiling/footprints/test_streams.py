@@ -23,4 +23,4 @@ def test_rows_that_the_cache_does_not_hold_are_fetched_where_they_are_used(
     text = list(fetched_ahead("p", row_bytes=row_bytes, panel_bytes=panel_bytes, target=MACHINE,
                               read_again=read_again))
     assert len(text) == lines
-    assert all(line.startswith("__builtin_prefetch((const char *)p + ") for line in text)
+    assert all(line.startswith("__builtin_prefetch((const void *)((__UINTPTR_TYPE__)p + ") for line in text)

@@ -234,6 +234,12 @@ class _Binder:
         moved = isinstance(node.name, c_ast.BinaryOp)   # (p + k)[i]
         return (self.affine(node.name) if moved else self.visit(node.name)) | self.affine(node.subscript)
 
+    def visit_Reached(self, node: c_ast.Node) -> frozenset[Symbol]:
+        assigned: frozenset[Symbol] = frozenset()
+        for name, child in node.children():
+            assigned |= self.affine(child) if name.startswith("counts") else self.visit(child)
+        return assigned
+
     def visit_If(self, node: c_ast.If) -> frozenset[Symbol]:
         return self.affine(node.cond) | self.visit(node.iftrue) | self.visit(node.iffalse)
 

@@ -37,10 +37,11 @@ def counted_loops(items: Sequence[c_ast.Node], before: Sequence[c_ast.Node] = ()
 
 def _rewritten(node: c_ast.Node, before: Sequence[c_ast.Node]) -> c_ast.Node:
     if isinstance(node, c_ast.Compound):
-        node.block_items = list(counted_loops(node.block_items or ()))
+        node.block_items = list(counted_loops(node.block_items or (), before))
         return node
     head = loop_text(node) if isinstance(node, LOOPS) else ""
-    rewrite_bodies(node, lambda below: (_rewritten(below, ()),))
+    known = before if isinstance(node, c_ast.If) and not _has_effect(node.cond) else ()
+    rewrite_bodies(node, lambda below: (_rewritten(below, known),))
     loop = with_condition(node)
     made: c_ast.Node | None = None
     if isinstance(loop, c_ast.While):

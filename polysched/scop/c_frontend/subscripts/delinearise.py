@@ -187,17 +187,29 @@ def _reshaped(x: Extraction, array: Array, accesses: list[tuple[OpenStatement, O
         for statement, access in accesses:
             polynomial = polynomials.get(access.reference)
             subscripts = None if polynomial is None else _subscripts(polynomial, strides, offsets)
-            if subscripts is not None:
-                _stay_inside(x, statement, access, subscripts, lengths, sizes, spelt)
-            relation = polyhedra.relation(
-                access.domain, subscripts if subscripts is not None else [None] * len(extents), extents)
-            new[access.reference] = replace(access, relation=relation, exact=subscripts is not None)
+            for reached, ends in [] if subscripts is None else _ends(access, subscripts):
+                _stay_inside(x, statement, reached, ends, lengths, sizes, spelt)
+            if subscripts is None or access.count is None:
+                relation = polyhedra.relation(access.domain, subscripts or [None] * len(extents), extents)
+            else:
+                relation = polyhedra.run_of(access.domain, subscripts, [access.count], extents)
+            new[access.reference] = replace(access, relation=relation,
+                                            exact=subscripts is not None and access.count is None)
         return _Shape(array=replace(array, extents=tuple(extents), c_extents=(None, *spelt)), accesses=new,
                       context=x.context, assumptions=list(x.assumptions))
     except NotAffine:
         return None
     finally:
         x.context, x.assumptions = context, assumptions
+
+
+def _ends(access: OpenAccess, subscripts: list[isl.PwAff]) -> list[tuple[OpenAccess, list[isl.PwAff]]]:
+    """The first and the last element that an access reaches, where it reaches any."""
+    if access.count is None:
+        return [(access, subscripts)]
+    some = replace(access, domain=access.domain.intersect(access.count.ge_set(polyhedra.constant(1))))
+    last = subscripts[-1].add(access.count).sub(polyhedra.constant(1))
+    return [(some, subscripts), (some, [*subscripts[:-1], last])]
 
 
 def _length(spelling: str, offset: int) -> str:

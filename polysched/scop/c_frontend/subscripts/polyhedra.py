@@ -115,6 +115,28 @@ def relation(domain: isl.Set, subscripts: Sequence[isl.PwAff | None],
     return result
 
 
+def run_of(domain: isl.Set, firsts: Sequence[isl.PwAff | None], counts: Sequence[isl.PwAff | None],
+           extents: Sequence[isl.PwAff | None]) -> isl.Map:
+    """`{ [] -> [x...] }` with the elements of a run, in the last dimensions of as many as there are counts.
+
+    Where a first subscript or a count is not known, everything within its extent is reached.
+    """
+    outer = len(firsts) - len(counts)
+    known = [first if at < outer or counts[at - outer] is not None else None for at, first in enumerate(firsts)]
+    single = [known[at] if at < outer else None for at in range(len(firsts))]
+    result = relation(domain, single, [e if k is None else None for e, k in zip(extents, known, strict=True)])
+    for at in range(outer, len(firsts)):
+        first, count = known[at], counts[at - outer]
+        if first is not None and count is not None:
+            begin, end = isl.Map.from_pw_aff(first), isl.Map.from_pw_aff(first.add(count))
+            space = isl.Space.set_alloc(CONTEXT, 0, 1)
+            reached = begin.apply_range(isl.Map.lex_le(space)).intersect(end.apply_range(isl.Map.lex_gt(space)))
+            before = isl.Map.universe(isl.Space.alloc(CONTEXT, 0, 0, at))
+            behind = isl.Map.universe(isl.Space.alloc(CONTEXT, 0, 0, len(firsts) - at - 1))
+            result = result.intersect(before.flat_range_product(reached).flat_range_product(behind))
+    return result
+
+
 def later_than(domain: isl.Set, iterator: str, *, forward: bool) -> isl.Set:
     """The points that come after some point of the domain when the iterator runs forward (or backward)."""
     at = position(domain, iterator)

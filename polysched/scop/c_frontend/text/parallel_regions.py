@@ -44,7 +44,8 @@ def _parallel_spans(text: str) -> tuple[Span, ...]:
             continue
         behind = scanner.behind_statement(at + 1)
         if behind is not None:
-            found.append((start, scanner.tokens[behind - 1][2]))
+            sign = text.index("#", start)   # the token begins with the line, the regions of such a loop with the sign
+            found.append((sign, scanner.tokens[behind - 1][2]))
     return tuple(found)
 
 

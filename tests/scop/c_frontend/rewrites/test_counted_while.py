@@ -20,6 +20,9 @@ COUNTED = {
     "tested and stepped": "int i = n < 0 ? 0 : n; while (i-- > 0) a[i] += b[i]; return i;",
     "tested alone": "unsigned i = n < 0 ? 0 : n; while (i--) a[i] += b[i]; return (int)i;",
     "do": "int i = 0; do { a[i] = 2 * b[i]; i++; } while (i < n); return i;",
+    "do under a condition": "int i = 0; if (n > 0) do { a[i] = 2 * b[i]; i += 2; } while (i < n); return i;",
+    "do in a block under a condition":
+        "int i = n - 3; if (n > 5) { do { a[i] += b[i]; i++; } while (i < n); } return i;",
     "do from a parameter": "int i; i = n; do { a[i + 2] = 2 * b[i + 2]; i += 3; } while (i < 40); return i;",
     "stepped before the test": "int i = n; while (--i >= 0) a[i + 2] += b[i]; return i;",
     "stepped up before the test": "int i = -1; while (++i < n) { if (i == 40) break; a[i] = b[i] + i; } return i;",

@@ -65,3 +65,12 @@ def test_functions_are_read_once_each_however_many_call_each_other(count: int, m
     assert is_called_in_parallel(text, f"f{count}")
     assert not is_called_in_parallel(text, "g")
     assert CountedTokens.passes <= 3
+
+
+@pytest.mark.parametrize("indent", ["", "  ", "\t"])
+def test_a_loop_of_its_own_team_is_not_inside_of_it(indent: str) -> None:
+    """The pragma belongs to the loop's region; indented ones lost their threads."""
+    text = (f"void f(int n, double *x) {{\n{indent}#pragma omp parallel for\n"
+            f"{indent}for (int i = 0; i < n; i++) x[i] = 0;\n}}\n")
+    assert not is_inside_parallel(text, text.index("#"))
+    assert is_inside_parallel(text, text.index("for (int"))
