@@ -27,20 +27,28 @@ def reshaped(graph: OperatorGraph, shapes: Sequence[Shape], target: MeshTarget) 
     choices = [[(s, own_load(graph, n, s, target)) for s in
                 _shapes_within(graph, n, slowest, LIMITS.reshaping_cores * given.cores, target)]
                for n, given in enumerate(shapes)]
-    standing = max(own_load(graph, n, s, target) for n, s in enumerate(shapes))
-    levels = sorted({load for of_one in choices for _, load in of_one if load <= standing})
     travel = _Travel(graph, target)
     found: dict[tuple[Shape, ...], int] = {}
-    for level in levels[::-(-len(levels) // LIMITS.reshaping_loads) or 1]:
+    for level in _levels(choices, max(own_load(graph, n, s, target) for n, s in enumerate(shapes))):
         within = [[s for s, load in of_one if load <= level] for of_one in choices]
-        if not all(within):
-            continue
-        least = sum(min(s.cores for s in of_one) for of_one in within)
-        step = max(1, target.live_cores // LIMITS.reshaping_budgets)
-        for budget in range(target.live_cores, least - 1, -step):
+        for budget in _budgets(within, target):
             found.setdefault(travel.descend(within, budget), level)
     scored = ((LIMITS.congestion_weight * level + travel.of_all(chosen), chosen) for chosen, level in found.items())
     return sorted(scored, key=lambda s: s[0])
+
+
+def _levels(choices: Sequence[Sequence[tuple[Shape, int]]], most: int) -> list[int]:
+    """Loads that are tried, of those of all shapes up to one; the lowest first."""
+    every = sorted({load for of_one in choices for _, load in of_one if load <= most})
+    return every[::max(1, -(-len(every) // LIMITS.reshaping_loads))]
+
+
+def _budgets(choices: Sequence[Sequence[Shape]], target: MeshTarget) -> range:
+    """Numbers of cores that are tried, down to the fewest that shapes of all operators need; none where one has none."""
+    if not all(choices):
+        return range(0)
+    least = sum(min(s.cores for s in of_one) for of_one in choices)
+    return range(target.live_cores, least - 1, -max(1, target.live_cores // LIMITS.reshaping_budgets))
 
 
 def least_score(graph: OperatorGraph, shapes: Sequence[Shape], target: MeshTarget) -> int:
@@ -49,16 +57,21 @@ def least_score(graph: OperatorGraph, shapes: Sequence[Shape], target: MeshTarge
     The most loaded link has at least the smallest load for which shapes within it have cores enough in all; every
     message travels least between some two shapes, of no more cores than the smallest ones of the others leave.
     """
-    slowest = max(s.seconds for s in shapes)
-    every = [_shapes_within(graph, n, slowest, target.live_cores, target) for n in range(len(shapes))]
-    spare = target.live_cores - sum(min(s.cores for s in of_one) for of_one in every)
-    every = [[s for s in of_one if s.cores <= min(t.cores for t in of_one) + spare] for of_one in every]
+    every = _affordable(graph, max(s.seconds for s in shapes), target)
     loads = [[(own_load(graph, n, s, target), s.cores) for s in of_one] for n, of_one in enumerate(every)]
     levels = sorted({load for of_one in loads for load, _ in of_one})
     load = next(level for level in levels if _cores_within(loads, level) <= target.live_cores)
     hops = sum(min(least_hop_bytes(message, a, b, target) for a in every[source] for b in every[sink])
                for message, (source, sink) in zip(graph.messages, graph.ends, strict=True))
     return LIMITS.congestion_weight * max(load, -(-hops // max(1, target.live_links))) + hops
+
+
+def _affordable(graph: OperatorGraph, seconds: float, target: MeshTarget) -> list[list[Shape]]:
+    """Per operator the shapes that take at most so long, and leave the fewest cores that the others need."""
+    every = [_shapes_within(graph, n, seconds, target.live_cores, target) for n in range(len(graph.operators))]
+    fewest = [min(s.cores for s in of_one) for of_one in every]
+    spare = target.live_cores - sum(fewest)
+    return [[s for s in of_one if s.cores <= own + spare] for of_one, own in zip(every, fewest, strict=True)]
 
 
 def _cores_within(loads: Sequence[Sequence[tuple[int, int]]], level: int) -> float:

@@ -31,6 +31,7 @@ LOADS = {
     "model/compiled_model.py": "the user's call, in the user's process",
     "model/plan_race_worker.py": "the child of `measure.processes.isolation`",
     "runtime/dataflow/codes.py": "the user's node, on a worker",
+    "runtime/dataflow/failure_detector.py": "the C library: a thread with open files of its own, on a worker",
     "runtime/kernels.py": "the user's call, in the user's process",
     "runtime/models.py": "the user's call, in the user's process",
     "runtime/serving.py": "the scheduler of the user's jobs, in the user's process",
