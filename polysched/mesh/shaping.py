@@ -44,7 +44,7 @@ def _levels(choices: Sequence[Sequence[tuple[Shape, int]]], most: int) -> list[i
 
 
 def _budgets(choices: Sequence[Sequence[Shape]], target: MeshTarget) -> range:
-    """Numbers of cores that are tried, down to the fewest that shapes of all operators need; none where one has none."""
+    """Numbers of cores that are tried, down to the fewest that all operators need; none where one has no shape."""
     if not all(choices):
         return range(0)
     least = sum(min(s.cores for s in of_one) for of_one in choices)
