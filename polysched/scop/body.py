@@ -339,6 +339,12 @@ def references(body: tuple[BodyStatement, ...]) -> Iterator[str]:
                 yield from _performed(item)
 
 
+def passed_references(body: tuple[BodyStatement, ...]) -> Iterator[str]:
+    """The accesses behind the addresses that functions get: of elements that their subscripts do not name, too."""
+    return (reference for top in statement_expressions(body) for e in walk(top) if isinstance(e, Address)
+            for reference in e.references)
+
+
 def _performed(item: Perform) -> Iterator[str]:
     for e in walk(item.call):
         yield from (e.reference,) if isinstance(e, Load) else e.references if isinstance(e, Address) else ()

@@ -9,6 +9,7 @@ import islpy as isl
 
 from polysched.emit_c.alternatives.row_loops import point_loops
 from polysched.emit_c.alternatives.row_ranges import iterations, row_range, taken_in
+from polysched.emit_c.loop_ir.subscripts import names_its_element
 from polysched.emit_c.scalar_code.intervals import Interval, has_interval
 from polysched.emit_c.scalar_code.size_text import size_text
 from polysched.scop.body import Expr, Load, walk
@@ -68,6 +69,8 @@ def _lines(scop: Scop, statement: Statement, access: Access, dimension: int, ste
     reached = access.relation.intersect_params(scop.context).range()
     if reached.dim_has_lower_bound(DIM.set, dimension) and reached.dim_has_upper_bound(DIM.set, dimension):
         return tuple(_bounds(scop, reached, dimension, low, high))
+    if not names_its_element(statement, access):
+        return None
     subscript = access.subscripts[dimension]
     row = next((row for row in rows_of(scop, statement) if _goes_along(scop, row, access, subscript)), None)
     if row is not None:

@@ -25,8 +25,15 @@ from polysched.scop.body import (
     ParameterRef,
     Select,
     Unary,
+    passed_references,
 )
 from polysched.scop.dtypes import INT32, INT64, Kind
+from polysched.scop.scop import Access, Statement
+
+
+def names_its_element(statement: Statement, access: Access) -> bool:
+    """Whether an access reaches what its subscripts say, not what a function reaches from there on."""
+    return not access.subscripts or access.reference not in passed_references(statement.body)
 
 
 def linear_form(expr: Expr, iterators: Mapping[str, Linear]) -> Linear | None:

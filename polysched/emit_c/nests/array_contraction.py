@@ -31,7 +31,7 @@ from polysched.emit_c.loop_ir.index import Linear, constant, direction, substitu
 from polysched.emit_c.loop_ir.loops import Block, For, If, Let, Local, Node, StatementInstance, Temporary
 from polysched.emit_c.loop_ir.statement_instances import Leaf, leaf_relation, leaves_of
 from polysched.emit_c.loop_ir.subscript_cases import statement_at
-from polysched.emit_c.loop_ir.subscripts import linear_form
+from polysched.emit_c.loop_ir.subscripts import linear_form, names_its_element
 from polysched.emit_c.loop_ir.traversal import instances, loop_names, map_children, walk_nodes
 from polysched.scop.budget import with_budget
 from polysched.scop.scop import AccessKind, Array, Scop, Storage
@@ -289,7 +289,10 @@ class _Contraction:
         return {dimension: spans[dimension] for dimension in sorted(spans, key=lambda d: (d in last, d))}
 
     def _subscripts(self, node: Node) -> Iterator[tuple[tuple[Linear, ...] | None, tuple[For | Let, ...]]]:
-        """Per access of the array below the node, its subscripts and the loops inside the node around it."""
+        """Per access of the array below the node, its subscripts and the loops inside the node around it.
+
+        None where these are not known, and where a function reaches other elements than they say.
+        """
         for instance, inside in _with_loops(node, ()):
             statement = statement_at(self.scop, instance)
             values = dict(zip(statement.iterators, instance.iterators, strict=True))
@@ -297,7 +300,8 @@ class _Contraction:
                 if access.array == self.array.name:
                     forms = [linear_form(subscript, values) for subscript in access.subscripts]
                     known = tuple(form for form in forms if form is not None)
-                    yield (known if len(known) == len(self.array.extents) else None), inside
+                    one = len(known) == len(self.array.extents) and names_its_element(statement, access)
+                    yield (known if one else None), inside
 
 
 def _in_lanes(forms: Sequence[Linear], inside: Sequence[For | Let]) -> Iterator[int]:

@@ -13,11 +13,11 @@ from polysched.emit_c.loop_ir.facts import Facts
 from polysched.emit_c.loop_ir.index import Comparison, Linear, substitute, substitute_condition, variable
 from polysched.emit_c.loop_ir.loops import Block, For, If, Local, Node, StatementInstance
 from polysched.emit_c.loop_ir.subscript_cases import statement_at
-from polysched.emit_c.loop_ir.subscripts import linear_form
+from polysched.emit_c.loop_ir.subscripts import linear_form, names_its_element
 from polysched.emit_c.loop_ir.traversal import child_nodes, instances
 from polysched.emit_c.register_tiles.register_nests import EdgeRange
 from polysched.emit_c.register_tiles.tile_accesses import Point, iterators_at
-from polysched.scop.scop import Access, Scop
+from polysched.scop.scop import Access, Scop, Statement
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,13 @@ def keeps_value(scop: Scop, access: Access, iterators: Mapping[str, Linear], loo
                for write in _writes(scop, loop, access.array, {}, outside))
 
 
+def _element(statement: Statement, access: Access, iterators: Mapping[str, Linear]) -> tuple[Linear, ...] | None:
+    """The element that an access reaches; None where it is not known, or not the only one."""
+    forms = [linear_form(subscript, iterators) for subscript in access.subscripts]
+    known = tuple(form for form in forms if form is not None)
+    return known if len(known) == len(forms) and names_its_element(statement, access) else None
+
+
 def _writes(scop: Scop, node: Node, array: str, names: Mapping[str, Linear], facts: Facts) -> Iterator[_Write]:
     """The writes to an array below a node.
 
@@ -75,11 +82,10 @@ def _writes(scop: Scop, node: Node, array: str, names: Mapping[str, Linear], fac
         case StatementInstance():
             iterators = {name: substitute(form, names)
                          for name, form in iterators_at(scop, node, Point(())).items()}
-            for access in statement_at(scop, node).writes:
+            statement = statement_at(scop, node)
+            for access in statement.writes:
                 if access.array == array:
-                    forms = [linear_form(subscript, iterators) for subscript in access.subscripts]
-                    known = tuple(form for form in forms if form is not None)
-                    yield _Write(known if len(known) == len(forms) else None, facts)
+                    yield _Write(_element(statement, access, iterators), facts)
         case For():
             own = replace(node, variable=f"{node.variable} of a write", lower=substitute(node.lower, names),
                           upper=substitute(node.upper, names))

@@ -23,7 +23,7 @@ from polysched.measure.processes.execution import run_program
 from polysched.measure.processes.workspace import workspace
 from polysched.scop.c_frontend.declarations.effects import DeclaredEffects, Section, declared_effects
 from polysched.scop.c_frontend.parse import c_text, parse
-from polysched.scop.c_frontend.rewrites.effect_calls import heads_of
+from polysched.scop.c_frontend.rewrites.effect_calls import heads_of, parameters_of
 from polysched.scop.c_frontend.text.preprocess import SourceFile, preprocess
 from polysched.target import find_compiler
 
@@ -31,6 +31,7 @@ _PRAGMA = re.compile(r"#\s*pragma\s+polysched\s+effects\b")
 _LOG = logging.getLogger(__name__)
 CALLS = 64
 SECONDS = 20.0
+_EACH = "for (int polysched_k = 0; polysched_k < polysched_count; polysched_k++)"
 _PROLOGUE = """
 #include <stdio.h>
 #include <string.h>
@@ -103,9 +104,10 @@ def _checked(source: SourceFile, effects: DeclaredEffects, head: c_ast.FuncDecl 
             _LOG.info("%s", built.stderr)
             return CheckedEffects(effects.function, uncalled="no library that is linked has it, or it does not compile")
         ran = run_program([program], seconds=SECONDS)
-    if ran.status != 0:
+    _, told, said = ran.output.strip().rpartition("polysched: ")
+    if ran.status != 0 or not told:   # it may end the program
         return CheckedEffects(effects.function, uncalled="it does not end well with small numbers for its parameters")
-    verdict, _, rest = ran.output.strip().rpartition("polysched: ")[2].partition(" ")
+    verdict, _, rest = said.partition(" ")
     if verdict == "wrong":
         return CheckedEffects(effects.function, problem=rest)
     return CheckedEffects(effects.function, calls=int(rest)) if int(rest) else CheckedEffects(
@@ -127,7 +129,7 @@ class _Pointer:
 
 def driver(effects: DeclaredEffects, head: c_ast.FuncDecl) -> str | None:
     """The C that checks the effects of a function; None where its parameters cannot be made up."""
-    parameters = [p for p in (head.args.params if head.args else ()) if not _is_void(p)]
+    parameters = parameters_of(head)
     if len(parameters) != len(effects.parameters):
         return None
     names = {p.name: name for p, name in zip(parameters, effects.parameters, strict=True) if p.name}
@@ -143,13 +145,6 @@ def driver(effects: DeclaredEffects, head: c_ast.FuncDecl) -> str | None:
     if any("struct" in kind or "union" in kind for kind, _ in numbers):
         return None
     return _text(effects, numbers, pointers, returns=_returns(head))
-
-
-def _is_void(parameter: c_ast.Node) -> bool:
-    """Whether it says that there are no parameters."""
-    kind = getattr(parameter, "type", None)
-    return (isinstance(kind, c_ast.TypeDecl) and isinstance(kind.type, c_ast.IdentifierType)
-            and kind.type.names == ["void"])
 
 
 def _returns(head: c_ast.FuncDecl) -> str:
@@ -203,15 +198,15 @@ def _text(effects: DeclaredEffects, numbers: Sequence[tuple[str, str]], pointers
         filled = "polysched_number(8)" if p.is_integer else "(polysched_number(47) - 23) / (polysched_number(3) + 1.0)"
         lines += [f"    memset(polysched_r_{p.name}, 0, sizeof polysched_r_{p.name});",
                   f"    memset(polysched_w_{p.name}, 0, sizeof polysched_w_{p.name});",
-                  "    for (int k = 0; k < polysched_count; k++) "
-                  f"{{ polysched_given_{p.name}[k] = ({p.element}){filled}; "
-                  f"polysched_other_{p.name}[k] = ({p.element}){filled}; }}"]
+                  f"    {_EACH} {{ "
+                  f"polysched_given_{p.name}[polysched_k] = ({p.element}){filled}; "
+                  f"polysched_other_{p.name}[polysched_k] = ({p.element}){filled}; }}"]
     for role, sections in (("r", effects.reads), ("w", effects.writes)):
         lines += [line for s in sections if s.pointer in by_name for line in _marked(role, s, by_name[s.pointer])]
-    lines += [f"    for (int k = 0; k < polysched_count; k++) if (polysched_r_{p.name}[k]) "
-              f"polysched_other_{p.name}[k] = polysched_given_{p.name}[k];" for p in pointers]
+    lines += [f"    {_EACH} if (polysched_r_{p.name}[polysched_k]) "
+              f"polysched_other_{p.name}[polysched_k] = polysched_given_{p.name}[polysched_k];" for p in pointers]
     if returns:
-        lines.append(f"    {returns} polysched_result = 0, polysched_again;")
+        lines.append(f"    static {returns} polysched_result, polysched_again;   /* padding is zero */")
     for turn, role in enumerate(("given", "given", "other")):
         lines += _called(effects, numbers, pointers, returns=returns, turn=turn, role=role)
     lines += ["    polysched_made++;", "    polysched_next:;"]
@@ -222,7 +217,7 @@ def _value(kind: str) -> str:
     """A number for a parameter: small, so that sections stay in memory."""
     if any(word in kind for word in ("float", "double")):
         return "(polysched_number(17) - 8) / 4.0"
-    return "polysched_number(9)" if "unsigned" in kind or "size_t" in kind else "(polysched_number(10) - 1)"
+    return f"(({kind})-1 > 0 ? polysched_number(9) : polysched_number(10) - 1)"
 
 
 def _marked(role: str, section: Section, pointer: _Pointer) -> list[str]:
@@ -266,16 +261,16 @@ def _called(effects: DeclaredEffects, numbers: Sequence[tuple[str, str]], pointe
 def _compared(p: _Pointer, turn: int, role: str, wrong: Callable[[str, str], str]) -> list[str]:
     """The memory behind a pointer after the first, second or third call."""
     work, given, first = (f"polysched_{kind}_{p.name}" for kind in ("work", role, "first"))
-    place = ", k - polysched_base"
-    differs = f"memcmp(&{work}[k], &{given}[k], sizeof *{work})"
-    moved = f"memcmp(&{work}[k], &{first}[k], sizeof *{work})"
+    place = ", polysched_k - polysched_base"
+    differs = f"memcmp(&{work}[polysched_k], &{given}[polysched_k], sizeof *{work})"
+    moved = f"memcmp(&{work}[polysched_k], &{first}[polysched_k], sizeof *{work})"
     if turn == 0:
-        test, what = f"!polysched_w_{p.name}[k] && {differs}", f"it writes {p.name}[%d]"
+        test, what = f"!polysched_w_{p.name}[polysched_k] && {differs}", f"it writes {p.name}[%d]"
     elif turn == 1:
         test, what = moved, f"it gives {p.name}[%d] another value in a second call with the same memory"
     else:
-        kept = f"(!{differs} && !memcmp(&{first}[k], &polysched_given_{p.name}[k], sizeof *{work}))"
-        test = f"polysched_w_{p.name}[k] && {moved} && !{kept}"
+        kept = f"(!{differs} && !memcmp(&{first}[polysched_k], &polysched_given_{p.name}[polysched_k], sizeof *{work}))"
+        test = f"polysched_w_{p.name}[polysched_k] && {moved} && !{kept}"
         what = f"{p.name}[%d] depends on memory that it is not declared to read"
     keep = [f"    memcpy({first}, {work}, sizeof {first});"] if turn == 0 else []
-    return [f"    for (int k = 0; k < polysched_count; k++) if ({test}) {wrong(what, place)}", *keep]
+    return [f"    {_EACH} if ({test}) {wrong(what, place)}", *keep]

@@ -1,7 +1,7 @@
 """Which problem sizes keep every access inside its array: an isl set, so a refusal can name one access.
 
-Only accesses that are known exactly are judged; a data-dependent subscript is kept in bounds by the values that
-its index array is filled with.
+Only accesses that are known exactly are judged, and what functions reach behind addresses where that is bounded; a
+data-dependent subscript is kept in bounds by the values that its index array is filled with.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import islpy as isl
 
 from polysched.errors import SourceLocation, UsageError
 from polysched.measure.programs.subscript_reach import largest_subscript
+from polysched.scop.body import passed_references
 from polysched.scop.points import fix_parameters, value_at, with_sizes
 from polysched.scop.scop import Access, Array, Scop, Statement
 
@@ -38,12 +39,14 @@ class StrayAccess:
 
 
 def stray_accesses(scop: Scop) -> tuple[StrayAccess, ...]:
-    """Every exact access that leaves its array for some values of the context."""
+    """Every access that is judged and leaves its array for some values of the context."""
     found = []
     for statement in scop.statements:
+        passed = frozenset(passed_references(statement.body))
         for access in statement.accesses:
             array = scop.array(access.array)
-            if not access.exact or array.is_scalar:
+            judged = access.exact or (access.reference in passed and _begins(access.relation.range()))
+            if array.is_scalar or not judged:
                 continue
             elements = access.relation.intersect_params(scop.context).range()
             outside = elements.subtract(index_box(array, elements.get_space())).coalesce()
@@ -51,6 +54,11 @@ def stray_accesses(scop: Scop) -> tuple[StrayAccess, ...]:
                 found.append(StrayAccess(statement=statement, access=access, array=array, outside=outside,
                                          parameters=outside.params()))
     return tuple(found)
+
+
+def _begins(elements: isl.Set) -> bool:
+    """Whether there is a first element in every dimension."""
+    return all(elements.dim_has_any_lower_bound(DIM.set, at) for at in range(elements.dim(DIM.set)))
 
 
 def index_box(array: Array, space: isl.Space) -> isl.Set:

@@ -27,6 +27,7 @@ from polysched.scop.body import (
     Select,
     Unary,
     assignments,
+    passed_references,
 )
 from polysched.scop.points import fix_parameters
 from polysched.scop.scop import Access, Scop, Statement, Storage
@@ -41,9 +42,11 @@ def largest_subscript(scop: Scop, statement: Statement, access: Access, position
 
     Returns
     -------
-    None where the subscript depends on data, or has no counterpart in the source; -1 where nothing runs.
+    None where the subscript depends on data, has no counterpart in the source, or is that of the first of several
+    elements that a function reaches; -1 where nothing runs.
     """
-    if len(access.subscripts) != len(scop.array(access.array).extents):
+    if len(access.subscripts) != len(scop.array(access.array).extents) or (
+            access.reference in passed_references(statement.body)):
         return None
     box = _box(statement, sizes)
     if box is None:
@@ -123,8 +126,9 @@ class _Evaluation:
             if box is None:
                 continue
             inside = replace(self, statement=statement, box=box, open_scalars=self.open_scalars | {name})
-            values += [inside._assigned(a) for a in assignments(statement.body)
-                       if statement.access(a.target).array == name]
+            own = {a.target: a for a in assignments(statement.body)}   # calls write others
+            values += [inside._assigned(own[write.reference]) if write.reference in own else None
+                       for write in statement.writes if write.array == name]
         if not values:
             return None
         result = values[0]

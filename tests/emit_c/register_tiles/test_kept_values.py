@@ -25,10 +25,13 @@ TEXT = """void f(int n, double A[n][n], int at[n]) {{
 
 def kept(read: str = "A[j][k]", write: str = "i][j", *, body: str = "S(i, j, k)") -> bool:
     """Whether the loop over i, in a block of columns from c on, leaves alone what it reads."""
-    scop = from_c_text(TEXT.format(read=read, write=write))
-    (statement,) = scop.statements
-    text = f"for i in range(c + 8, n):\n    {body.replace('S(', statement.name + '(')}"
-    loop = parse_loops(text)
+    return kept_in(TEXT.format(read=read, write=write), body.replace("S(", "S0("))
+
+
+def kept_in(program: str, body: str) -> bool:
+    scop = from_c_text(program)
+    statement = scop.statements[0]
+    loop = parse_loops(f"for i in range(c + 8, n):\n    {body}")
     assert isinstance(loop, For)
     access = [a for a in statement.reads if a.array == "A"][-1]
     j, k, c = variable("j"), variable("k"), variable("c")
@@ -37,6 +40,25 @@ def kept(read: str = "A[j][k]", write: str = "i][j", *, body: str = "S(i, j, k)"
                                          Comparison(">=", k, constant(0)), Comparison("<", k, j))
     iterators = {"i": variable("i"), "j": j, "k": k}
     return keeps_value(scop, access, iterators, loop, reading=reading, outside=outside)
+
+
+CALLS = """void scale(int n, double *x);
+#pragma polysched effects scale(n, x) reads x[0:n] writes x[0:n]
+void f(int n, double A[n][n]) {
+#pragma scop
+  for (int i = 0; i < n - 8; i++) {
+    for (int j = 0; j < i; j++)
+      for (int k = 0; k < j; k++)
+        A[i][j] -= A[i][k] * A[j + 8][k + 1];
+    scale(n, A[i]);
+  }
+#pragma endscop
+}
+"""
+
+
+def test_a_row_that_a_function_writes_is_not_its_first_element() -> None:
+    assert not kept_in(CALLS, "S1(i)")
 
 
 INSIDE = "for j in range(c, c + 8):\n        S(i, j, 0)"

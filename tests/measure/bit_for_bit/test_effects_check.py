@@ -32,6 +32,9 @@ AXPY = "void axpy(int n, double a, const double *x, double *y) { for (int i = 0;
     "#pragma polysched effects g(n, x, t) reads x[0:n], t[0:8] writes x[0:n]\n"
     "void g(int n, int *x, int *t) { for (int i = 0; i < n; i++) if (x[i] > 3) x[i] = t[x[i] & 7]; }\n",
     "#pragma polysched effects sqrt(x)\ndouble sqrt(double);\n",
+    "#pragma polysched effects third(n)\nlong double third(int n) { return n / 3.0L; }\n",
+    "#include <stdint.h>\n#pragma polysched effects g(n, x) writes x[0:n]\n"
+    "void g(uint64_t n, double *x) { for (uint64_t i = 0; i < n; i++) x[i] = i; }\n",
 ])
 def test_functions_that_do_what_is_declared(tmp_path: Path, text: str) -> None:
     found = checked(tmp_path, text)
@@ -43,6 +46,8 @@ def test_functions_that_do_what_is_declared(tmp_path: Path, text: str) -> None:
 @pytest.mark.parametrize(("text", "problem"), [
     ("#pragma polysched effects axpy(n, a, x, y) reads x[0:n], y[0:n] writes y[0:n - 1]\n" + AXPY,
      r"it writes y\[\d+\] \(n=\d+ a="),
+    ("#pragma polysched effects g(k, x)\nvoid g(int k, int *x) { if (k == 7) x[1000] = 77; }\n",
+     r"it writes x\[1000\] \(k=7\)"),
     ("#pragma polysched effects axpy(n, a, x, y) reads x[0:n] writes y[0:n]\n" + AXPY,
      r"y\[\d+\] depends on memory"),
     ("#pragma polysched effects axpy(n, a, x, y) reads y[0:n] writes y[0:n]\n" + AXPY, r"y\[\d+\] depends on memory"),
@@ -64,6 +69,8 @@ def test_functions_that_do_more(tmp_path: Path, text: str, problem: str) -> None
     ("struct s { int k; };\n#pragma polysched effects g(n, x) reads x[0:n]\nint g(int n, struct s *x) { return n; }\n",
      "not numbers and arrays"),
     ("#pragma polysched effects g(n, x) reads x[0:n]\nint g(int n, int *x) { return *(int *)0; }\n", "end well"),
+    ("#include <stdlib.h>\n#pragma polysched effects g(n)\nint g(int n) { if (n < 8) exit(0); return n; }\n",
+     "end well"),
     ("#pragma polysched effects g(n, x) reads x[0:n * n + 99999]\nint g(int n, int *x) { return 0; }\n",
      "not small"),
 ])

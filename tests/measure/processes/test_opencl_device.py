@@ -34,8 +34,8 @@ def test_it_is_asked_once_for_an_environment(monkeypatch: pytest.MonkeyPatch) ->
 
     def run(command: list[str], *, seconds: float) -> Ran:
         asked.append(command)
-        return Ran(output='{"platform": "p", "device": "d", "is_cpu": true, "units": 3, "gigahertz": 2.5}\n', errors="",
-                   status=0)
+        answer = '{"platform": "p", "device": "d", "is_cpu": true, "units": 3, "gigahertz": 2.5}'
+        return Ran(output=f"a driver says hello\n{answer}\n", errors="", status=0)
 
     monkeypatch.setattr(module, "run_program", run)
     first = opencl_device()

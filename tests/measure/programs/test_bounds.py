@@ -58,3 +58,18 @@ def test_an_extent_that_nobody_declared_is_as_long_as_subscripts_reach(n: int) -
     scop = program("n", "i")
     assert extents_at(scop, scop.array("y"), {"n": n}) == (n,)
     assert extents_at(scop, scop.array("x"), {"n": n}) == (n,)
+
+
+@pytest.mark.parametrize(("call", "largest"), [("set(n, x)", 100), ("set(n, x + 40)", 60), ("set(n, &x[99])", 1)])
+def test_what_functions_reach_stays_inside(call: str, largest: int) -> None:
+    scop = from_c_text("void set(int n, double *x);\n#pragma polysched effects set(n, x) writes x[0:n]\n"
+                       f"void f(int n, double x[100]) {{\n#pragma scop\n  {call};\n#pragma endscop\n}}\n")
+    check_sizes(scop, {"n": largest}, stray_accesses(scop))
+    with pytest.raises(UsageError, match=r"contradict|leaves the array x"):
+        check_sizes(scop, {"n": largest + 1}, stray_accesses(scop))
+
+
+def test_what_functions_reach_anywhere_is_not_judged() -> None:
+    scop = from_c_text("void set(int n, double *x);\n#pragma polysched effects set(n, x) writes x[0:n * n]\n"
+                       "void f(int n, double *x) {\n#pragma scop\n  set(n, x);\n#pragma endscop\n}\n")
+    assert not stray_accesses(scop)

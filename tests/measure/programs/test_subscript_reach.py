@@ -35,3 +35,26 @@ def test_the_largest_value_of_a_polynomial(body: str, elements: int) -> None:
 def test_what_data_decides_is_not_known(body: str) -> None:
     with pytest.raises(UsageError, match="how many elements x needs is not known"):
         length(body)
+
+
+CALLS = """void set(int n, float *x);
+void pick(int n, int *at);
+#pragma polysched effects set(n, x) writes x[0:n]
+#pragma polysched effects pick(n, at) writes *at
+"""
+
+
+def test_what_a_function_reaches_behind_an_address_is_not_its_first_element() -> None:
+    head = "int n, int m, int k, float *restrict x, int *restrict d"
+    scop = from_c_text(f"{CALLS}void f({head})\n{{\n#pragma scop\nset(n * n, x);\n#pragma endscop\n}}\n", path="f.c")
+    with pytest.raises(UsageError, match="how many elements x needs is not known"):
+        extents_at(scop, scop.array("x"), {p.name: SIZES[p.name] for p in scop.parameters})
+    scop = from_c_text(f"{CALLS}void f({head})\n{{\n#pragma scop\nset(n + m, x);\n#pragma endscop\n}}\n", path="f.c")
+    assert extents_at(scop, scop.array("x"), {p.name: SIZES[p.name] for p in scop.parameters}) == (12,)
+
+
+def test_a_variable_that_a_function_sets_is_not_known() -> None:
+    scop = from_c_text(f"{CALLS}void f(int n, float *restrict x)\n{{\n#pragma scop\n"
+                       "int at = 2; pick(n, &at); x[at] = 0;\n#pragma endscop\n}\n", path="f.c")
+    with pytest.raises(UsageError, match="how many elements x needs is not known"):
+        extents_at(scop, scop.array("x"), {p.name: SIZES[p.name] for p in scop.parameters})

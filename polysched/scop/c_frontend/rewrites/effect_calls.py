@@ -113,8 +113,7 @@ class EffectCalls:
 
     def _reached(self, call: c_ast.FuncCall, declared: DeclaredEffects) -> list[Reached]:
         arguments = list(call.args.exprs) if call.args else []
-        head = self.heads.get(declared.function)
-        parameters = list(head.args.params) if head is not None and head.args is not None else []
+        parameters = parameters_of(self.heads.get(declared.function))
         if len(arguments) != len(declared.parameters) or len(parameters) != len(arguments):
             raise self._refused(call, f"`{declared.function}` is declared with another number of parameters",
                                 "give its prototype, and name its parameters in the declaration of its effects")
@@ -138,7 +137,7 @@ class EffectCalls:
             if len(firsts) > 1 or not _is(firsts[0], "0") or not _is(counts[0], "1"):
                 raise self._refused(call, f"`{c_text(pointer)}` is the address of one variable, and "
                                     f"`{declared_text(section)}` may be more", "pass an array, or declare one element")
-            pointed, first, counts = pointer.expr, copy.deepcopy(pointer.expr), []
+            pointed, first, counts = copy.deepcopy(pointer.expr), copy.deepcopy(pointer.expr), []
         if written:
             first = c_ast.Assignment("+=", first, c_ast.Constant("int", "0", call.coord), call.coord)
         return Reached(pointed, first, counts, at)
@@ -157,6 +156,17 @@ def heads_of(tree: c_ast.FileAST) -> dict[str, c_ast.FuncDecl]:
     """How the functions of a file are declared, by name."""
     declared = [item.decl if isinstance(item, c_ast.FuncDef) else item for item in tree.ext]
     return {d.name: d.type for d in declared if isinstance(d, c_ast.Decl) and isinstance(d.type, c_ast.FuncDecl)}
+
+
+def parameters_of(head: c_ast.FuncDecl | None) -> list[c_ast.Node]:
+    """The parameters that a function declares with types; `(void)` is none, and `...` is not one."""
+    listed = head.args.params if head is not None and head.args is not None else []
+    return [p for p in listed if isinstance(p, c_ast.Decl | c_ast.Typename) and not _is_void(p.type)]
+
+
+def _is_void(kind: c_ast.Node) -> bool:
+    return (isinstance(kind, c_ast.TypeDecl) and isinstance(kind.type, c_ast.IdentifierType)
+            and kind.type.names == ["void"])
 
 
 def _is(node: c_ast.Node, value: str) -> bool:

@@ -90,6 +90,9 @@ def test_what_a_call_reaches(body: str, array: str, writes: str) -> None:
     "double *p = y; for (int i = 0; i < n; i++) { axpy(m, 2.0, x, p); p += m; }",
     "for (int i = 0; i < n; i++) { double t[8]; for (int k = 0; k < 8; k++) t[k] = x[i + k];"
     " s[i] = total(8, t); }",
+    "for (int i = 0; i < n; i++) { double t[2][4]; fill(2, 4, t, x[i]); s[i] = total(4, t[1]); }",
+    "for (int i = 0; i < n; i++) { double t[8]; for (int k = 0; k < 3; k++) t[k] = x[i + k];"
+    " for (int k = 0; k < 8; k++) if (k >= 3) t[k] = k; axpy(8, 1.0, x, t); s[i] = t[0] + t[2]; }",
 ])
 def test_programs_print_what_they_printed(tmp_path: Path, body: str) -> None:
     same_output(tmp_path, text(body), MAIN + "}\n" + OTHERS + "static int nothing(void) {", SANITIZED)
@@ -102,6 +105,43 @@ def test_rows_run_on_threads_and_a_chain_does_not(tmp_path: Path) -> None:
                         MAIN + "}\n" + OTHERS + "static int nothing(void) {")
     assert "#pragma omp parallel for" in rows.text
     assert "#pragma omp parallel for" not in chain.text
+
+
+def test_members_of_what_a_counter_of_its_own_selects(tmp_path: Path) -> None:
+    """The counter is replaced by a function of the loop's, in the address and in what is reached, once in each."""
+    program = text("int k = 1; for (int i = 0; i < 8; i++) { both(x[i], &s[k].a, &s[k].b); k += 2; }")
+    program = "struct pair { double a, b; };\n" + program.replace("double *restrict s", "struct pair *restrict s")
+    main = MAIN.replace("A, s);", "A, (void *)s);")
+    same_output(tmp_path, program, main + "}\n" + OTHERS + "static int nothing(void) {", SANITIZED)
+
+
+def test_memory_that_may_overlap_is_all_that_a_function_reaches(tmp_path: Path) -> None:
+    """Sections that no sizes tell begin at their pointer, and go on."""
+    program = ("void put(int n, double *to, double v);\n"
+               "#pragma polysched effects put(n, to, v) reads to[0:n * n] writes to[0:n * n]\n"
+               "void f(int n, double *x, double *y) {\nfor (int t = 0; t < 2; t++) {\n"
+               "for (int i = 0; i < 200; i++) x[i] = 2 * x[i];\nput(n, y, 1.0);\n"
+               "for (int i = 0; i < 200; i++) x[i] *= 3;\n}\n}\n")
+    main = """
+  static double x[4000];
+  for (int n = -1; n < 12; n++) for (int at = 0; at < 300; at += 37) {
+    filled(x, 4000); f(n, x + at, x + 150); shown("x", x, 600);
+  }
+"""
+    others = "void put(int n, double *to, double v) { for (int i = 0; i < n * n; i++) to[i] += v; }\n"
+    same_output(tmp_path, program, main + "}\n" + others + "static int nothing(void) {")
+
+
+def test_a_function_without_parameters() -> None:
+    scop = from_c_text("int answer(void);\n#pragma polysched effects answer()\nvoid f(int *s) {\n#pragma scop\n"
+                       "s[0] = answer();\n#pragma endscop\n}\n", path="in.c")
+    assert [a.kind for a in scop.statements[0].accesses] == [AccessKind.MUST_WRITE]
+
+
+def test_a_function_with_any_number_of_parameters_is_refused() -> None:
+    with pytest.raises(UnsupportedScopError, match="another number of parameters"):
+        from_c_text("void g(int n, ...);\n#pragma polysched effects g(n, more)\nvoid f(int *s) {\n#pragma scop\n"
+                    "g(1, 2);\n#pragma endscop\n}\n", path="in.c")
 
 
 @pytest.mark.parametrize(("body", "message"), [
