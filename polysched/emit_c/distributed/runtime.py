@@ -67,12 +67,9 @@ __attribute__((unused)) static void polysched_agree(long *values, int count, con
   MPI_Allreduce(MPI_IN_PLACE, values, 2 * count, MPI_LONG, MPI_MIN, MPI_COMM_WORLD);
   for (int at = 0; at < count; at++)
     if (values[at] != ~values[count + at]) {
-      if (!polysched_me) {
-        fprintf(stderr, "%s differ between ranks; only rank 0 has a standard input\n", names);
-        fflush(stderr);
-      }
-      MPI_Barrier(MPI_COMM_WORLD);   /* whoever aborts ends the others, too */
-      polysched_fail("ranks have different sizes");
+      if (!polysched_me) fprintf(stderr, "%s differ between ranks; only rank 0 has a standard input\n", names);
+      polysched_finish();   /* all ranks are here; an abort would lose what was printed */
+      exit(1);
     }
 }
 
