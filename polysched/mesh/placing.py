@@ -146,8 +146,8 @@ def _reshaped(graph: OperatorGraph, target: MeshTarget, shapes: tuple[Shape, ...
               seed: int) -> tuple[tuple[Shape, ...], tuple[Rectangle, ...], str]:
     """Other shapes in their places where these have a lower score, otherwise the given ones; a sentence about them."""
     if len(shapes) > LIMITS.reshaped_operators or target.live_cores > LIMITS.reshaped_cores:
-        return shapes, rectangles, (f"no other shapes were tried, as of more than {LIMITS.reshaped_operators} operators "
-                                    f"or {LIMITS.reshaped_cores} cores")
+        return shapes, rectangles, ("no other shapes were tried, as with more than "
+                                    f"{LIMITS.reshaped_operators} operators or {LIMITS.reshaped_cores} cores")
     given = best = scored(graph, target, rectangles)
     tried = [chosen for least, chosen in reshaped(graph, shapes, target) if least < given][:LIMITS.reshaped_packings]
     packed = sorted((scored(graph, target, r), other, r) for other in tried
