@@ -210,11 +210,11 @@ def no_time_for_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every attempt with tiles is stopped as isl stops it at the end of its budget."""
     real = tile_bands._tiled
 
-    def slow(schedule: Schedule, options: TilingOptions) -> TiledSchedule:
+    def slow(schedule: Schedule, options: TilingOptions, *more: object) -> TiledSchedule:
         if options.sizes != "off":
             isl.DEFAULT_CONTEXT.set_max_operations(1)
             isl.Set("{ [i] }")
-        return real(schedule, options)
+        return real(schedule, options, *more)
 
     monkeypatch.setattr(tile_bands, "_tiled", slow)
 

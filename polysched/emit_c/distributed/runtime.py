@@ -68,7 +68,8 @@ __attribute__((unused)) static void polysched_agree(long *values, int count, con
   for (int at = 0; at < count; at++)
     if (values[at] != ~values[count + at]) {
       if (!polysched_me) fprintf(stderr, "%s differ between ranks; only rank 0 has a standard input\n", names);
-      polysched_fail("ranks have different sizes");
+      polysched_finish();   /* all ranks are here; an abort would lose what was printed */
+      exit(1);
     }
 }
 

@@ -3,7 +3,7 @@
 import pytest
 
 from polysched.distribute import Partition, distribute
-from polysched.emit_c.distributed.region import distributed_text, part_for_emission, persistent_arrays
+from polysched.emit_c.distributed.region import agreed, distributed_text, part_for_emission, persistent_arrays
 from polysched.errors import UnsupportedScopError
 from polysched.pipeline import PipelineOptions
 from polysched.pipeline.files import optimize
@@ -78,4 +78,5 @@ def test_no_step_is_tried_in_which_nothing_runs() -> None:
     loops = [line for line in text.splitlines() if "for (long polysched_polysched_step0" in line]
     assert loops
     assert not any("2147483" in line for line in loops)
-    assert "polysched_agree(polysched_sizes, 1, \"n\")" in text
+    assert "polysched_agree" not in text
+    assert "polysched_agree(polysched_sizes, 1, \"n\")" in agreed(scop, text)
