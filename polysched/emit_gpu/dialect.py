@@ -20,6 +20,7 @@ from polysched.scop.body import (
     If,
     Literal,
     Load,
+    Perform,
     While,
     statement_expressions,
     walk,
@@ -86,6 +87,8 @@ def _with_truth(item: BodyStatement) -> BodyStatement:
             return replace(item, then=_with_truths(item.then), otherwise=_with_truths(item.otherwise))
         case While():
             return replace(item, body=_with_truths(item.body))
+        case Perform():
+            raise AssertionError("no device has functions of the program")
         case Assign(dtype=dtype) if dtype != BOOL:
             return item
         case Assign(op=None, value=value):

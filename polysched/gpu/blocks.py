@@ -22,6 +22,7 @@ import islpy as isl
 
 from polysched.gpu.limits import LIMITS
 from polysched.gpu.mapping import BlockChoice, Launch
+from polysched.gpu.options import BLOCKS
 from polysched.gpu.throughput import LaunchModel, points_that_share
 from polysched.scop.scop import Scop
 from polysched.target.gpus import Gpu
@@ -102,8 +103,8 @@ class BlockSearch:
             for k, count in enumerate(at.points):
                 if count < LIMITS.points_along and prod(at.points) * 2 <= LIMITS.most_points:
                     yield Sizes(at.block, _scaled(at.points, k, 2, 1))
-                if count % 2 == 0:
-                    yield Sizes(at.block, _scaled(at.points, k, 1, 2))
+                if count % 2 == 0 and self._has_grid(halved := Sizes(at.block, _scaled(at.points, k, 1, 2))):
+                    yield halved
 
     def reason(self, launch: Launch) -> str | None:
         """What there is not enough of for a launch; None where it fits."""
@@ -130,6 +131,12 @@ class BlockSearch:
             return False
         edges = zip(sizes.block, sizes.points, self.start.edges, self._bounded, strict=True)
         return all(own * count >= least or is_bounded for own, count, least, is_bounded in list(edges)[1:])
+
+    def _has_grid(self, sizes: Sizes) -> bool:
+        """Whether no part of the grid gets longer than with the usual block and one point, or from the start."""
+        edges = zip(sizes.block, sizes.points, self.start.edges, BLOCKS[len(sizes.block)], self._bounded, strict=True)
+        return all(own * count >= min(first, usual) or is_bounded
+                   for own, count, first, usual, is_bounded in list(edges)[1:])
 
     @cached_property
     def _bounded(self) -> list[bool]:

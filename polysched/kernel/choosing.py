@@ -10,6 +10,7 @@ transformed code.
 from __future__ import annotations
 
 import copy
+import logging
 import platform
 import sys
 import time
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polysched.errors import OutputError
+from polysched.errors import OutputError, UsageError
 from polysched.kernel.limits import LIMITS
 from polysched.kernel.specialisation import Specialisation
 from polysched.pipeline.recipe import Recipe
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from polysched.search.clients.raced_calls import Call
     from polysched.search.tuned import Tuned
 
+_LOG = logging.getLogger(__name__)
 PATIENCE = LIMITS.patience
 SHORTEST_WATCH_SECONDS = LIMITS.shortest_watch_seconds
 AS_WRITTEN = Recipe(scheduler="original", tile="off", instruction="none", collapse=False, expand=False)
@@ -67,7 +69,10 @@ class Choice(OneLine):
 
 def measured_choice(kernel: Specialisation, function: Callable[..., Any], values: Mapping[str, Any],
                     sizes: Mapping[str, int]) -> Choice:
-    """Race every code with the transformed one on copies of the arguments of one call, and take the fastest."""
+    """Race every code with the transformed one on copies of the arguments of one call, and take the fastest.
+
+    Where nothing runs at these sizes, the transformed one is taken.
+    """
     from polysched.search.clients.raced_calls import fastest, raced_calls  # loaded by `safe` kernels alone
     first, *others = _calls(kernel, function, values, sizes)
     scop = kernel.python.scop
@@ -76,6 +81,9 @@ def measured_choice(kernel: Specialisation, function: Callable[..., Any], values
         raced = raced_calls(scop, spelled, kernel.options, first, others, database=kernel.options.database)
     except OutputError:   # a database that cannot be written keeps nothing
         raced = raced_calls(scop, spelled, kernel.options, first, others)
+    except UsageError as refusal:   # at sizes at which nothing runs there is nothing to measure
+        _LOG.info("%s is not measured: %s", scop.name, refusal.problem)
+        return Choice(code=Code.TRANSFORMED)
     best = fastest(raced)
     return Choice(code=Code.TRANSFORMED if best is None else Code(best.name), seconds=_least(raced),
                   found={Code(call.name): found for call, found in raced})

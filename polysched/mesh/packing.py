@@ -113,13 +113,27 @@ class _Corners:
         return tuple(self.placed[n] for n in range(len(self.placed))) if done else None
 
     def _fill(self, core: int) -> bool:
-        """Place what is left from a core on; whether that went."""
+        """Place what is left from a core on, and let cores stay free for that; whether that went."""
         if not any(self.left.values()):
             return True
-        while core < self.free.size and not self.free.flat[core]:
-            core += 1
-        if core == self.free.size:
-            return False
+        passed: list[int] = []
+        done = False
+        for first in range(core, self.free.size):
+            if not self.free.flat[first]:
+                continue
+            done = self._begin(first)
+            if done or self.tries < 0 or not self.spare:
+                break
+            self.spare -= 1
+            self.free.flat[first] = False
+            passed.append(first)
+        self.spare += len(passed)
+        for first in passed:
+            self.free.flat[first] = True
+        return done
+
+    def _begin(self, core: int) -> bool:
+        """Have some rectangle begin at a core, and place what is left then; whether that went."""
         row, column = divmod(core, self.target.columns)
         for (rows, columns), numbers in self.left.items():
             window = self.free[row:row + rows, column:column + columns]
@@ -135,15 +149,4 @@ class _Corners:
                 return True
             window[:] = True
             numbers.insert(0, number)
-        return self._leave(core)
-
-    def _leave(self, core: int) -> bool:
-        """Let a core stay free."""
-        if not self.spare:
-            return False
-        self.spare -= 1
-        self.free.flat[core] = False
-        done = self._fill(core + 1)
-        self.free.flat[core] = True
-        self.spare += 1
-        return done
+        return False

@@ -87,8 +87,7 @@ def place(graph: OperatorGraph | Plan, target: MeshTarget, options: PlaceOptions
     if options.method in ("anneal", "exact"):
         rectangles = anneal(graph, target, rectangles, seed=options.seed)
     notes: tuple[str, ...] = (note,)
-    if options.method in ("anneal", "exact") and options.reshape and options.shapes is None \
-            and len(shapes) <= LIMITS.reshaped_operators:
+    if options.method in ("anneal", "exact") and options.reshape and options.shapes is None:
         shapes, rectangles, told = _reshaped(graph, target, shapes, rectangles, options.seed)
         notes = (*notes, told)
     proven = 0
@@ -146,6 +145,9 @@ def _packed(graph: OperatorGraph, choices: Sequence[Sequence[Shape]], target: Me
 def _reshaped(graph: OperatorGraph, target: MeshTarget, shapes: tuple[Shape, ...], rectangles: tuple[Rectangle, ...],
               seed: int) -> tuple[tuple[Shape, ...], tuple[Rectangle, ...], str]:
     """Other shapes in their places where these have a lower score, otherwise the given ones; a sentence about them."""
+    if len(shapes) > LIMITS.reshaped_operators or target.live_cores > LIMITS.reshaped_cores:
+        return shapes, rectangles, ("no other shapes were tried, as with more than "
+                                    f"{LIMITS.reshaped_operators} operators or {LIMITS.reshaped_cores} cores")
     given = best = scored(graph, target, rectangles)
     tried = [chosen for least, chosen in reshaped(graph, shapes, target) if least < given][:LIMITS.reshaped_packings]
     packed = sorted((scored(graph, target, r), other, r) for other in tried

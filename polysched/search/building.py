@@ -65,7 +65,7 @@ def code_of(made: Optimized) -> str:
     source, region = made.source, made.scop.source
     original = "" if region is None else region.without_declarations or _PRAGMAS.sub(
         "", region.text[region.start:region.end])
-    return code_identity("\n".join([*made.options.flags, source.preamble, source.text]), original)
+    return code_identity(f"{source.preamble}\n{source.text}", original, made.options.flags)
 
 
 _PRAGMAS = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+(?:end)?scop[^\n]*$", re.MULTILINE)

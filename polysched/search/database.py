@@ -34,6 +34,9 @@ TABLES = {
     "ranges": "CREATE TABLE ranges (digest TEXT PRIMARY KEY, name TEXT NOT NULL, scop TEXT NOT NULL, "
               "sizes TEXT NOT NULL, place TEXT NOT NULL, value TEXT NOT NULL) WITHOUT ROWID"}
 COLUMNS = {"tasks": 5, "trials": 5, "winners": 4, "ranges": 6}
+NOT_WRITTEN = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_FULL,
+                         sqlite3.SQLITE_CANTOPEN})
+"""What SQLite says of a file that is right and cannot be written now."""
 
 
 class DatabaseError(PolyschedError):
@@ -121,6 +124,7 @@ class Database:
     Raises
     ------
     DatabaseError : the file is none, is damaged, or was made by something else.
+    OutputError : it cannot be written, or another writer holds it for too long.
     """
 
     def __init__(self, path: str | Path, *, read_only: bool = False) -> None:
@@ -131,6 +135,8 @@ class Database:
             self._connection = _connected(self.path, read_only=read_only)
             self._check()
         except sqlite3.DatabaseError as error:
+            if not read_only and getattr(error, "sqlite_errorcode", 0) & 0xff in NOT_WRITTEN:   # the primary code
+                raise OutputError(f"the database cannot be written: {error}", where=str(path)) from None
             self._refuse(str(error))
 
     def __enter__(self) -> Self:

@@ -138,19 +138,20 @@ _ISL_WORDS = frozenset({
     "contraction", "true", "false", "implies", "floord", "infty", "NaN"})
 
 
-def code_identity(text: str, original: str = "") -> str:
+def code_identity(text: str, original: str = "", flags: Iterable[str] = ()) -> str:
     """The hash of C that depends on no name and no layout: identifiers count by their first appearance.
 
     Parameters
     ----------
     original : the region as it was written; where the C repeats it, as the other branch of a test, that is one word.
+    flags : of the compiler, which count as they are.
     """
     seen: dict[str, str] = {}
     text = _MACRO.sub(_with_places, text)
     words = _without(_words(original), _words(text)) if original else _words(text)
-    return digest_of(" ".join(
+    return digest_of(" ".join([*flags, *(
         word if _KEPT.match(word) or not _NAME.match(word) else seen.setdefault(word, f"n{len(seen)}")
-        for word in words))
+        for word in words)]))
 
 
 _MACRO = re.compile(r"^([ \t]*#[ \t]*define[ \t]+\w+\()([^)\n]*)(\)(?:[^\n\\]|\\.|\\\n)*)", re.MULTILINE)
@@ -160,7 +161,7 @@ _MACRO = re.compile(r"^([ \t]*#[ \t]*define[ \t]+\w+\()([^)\n]*)(\)(?:[^\n\\]|\\
 def _with_places(macro: re.Match[str]) -> str:
     """A macro whose parameters have names that no program has: its own may be those of arrays, too."""
     places = {name.strip(): f"_parameter{k}" for k, name in enumerate(macro[2].split(","))}
-    body = re.sub(r"[A-Za-z_]\w*", lambda word: places.get(word.group(), word.group()), macro[3])
+    body = _TOKEN.sub(lambda word: places.get(word.group(), word.group()), macro[3])
     return f"{macro[1]}{', '.join(places.values())}{body}"
 
 

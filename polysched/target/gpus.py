@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -34,7 +35,8 @@ class Gpu(OneLine):
     latencies : cycles from an instruction to the next that needs its result, by `operation`, `shared`, `global`.
     banks, bank_bytes : of shared memory: so many words of so many bytes at once, one of each bank; CUDA C++
         Programming Guide, Shared Memory.
-    opencl_names : parts of the name of its OpenCL platform or device, any of which tells it.
+    opencl_names : words of the name of its OpenCL platform or device, any of which tells it; none for cores, which say
+        what they are.
     source : of these numbers.
     """
 
@@ -95,7 +97,7 @@ POCL = Gpu(
     threads=4096, blocks=1, registers=4096 * 255, shared_bytes=2 * 1024 * 1024, reserved_bytes=0,
     memory_bytes_per_second=307.2e9, sector_bytes=64, banks=1,
     per_cycle={"float32": 32, "float64": 16, "integer": 32, "special": 1, "load": 32},
-    latencies={"operation": 4, "shared": 5, "global": 250}, opencl_names=("Portable Computing Language",),
+    latencies={"operation": 4, "shared": 5, "global": 250},
     source="PoCL documentation, CPU driver: a thread of each core runs one block after another, its work items as "
            "loops in lanes of vectors, 4096 of them at most; variables beyond the registers and shared memory lie in "
            "caches, which have no banks. Intel Xeon Platinum 8480+: 56 cores, 2 MiB of second cache each, eight "
@@ -120,7 +122,8 @@ def described(*, platform: str, device: str, is_cpu: bool, units: int, gigahertz
     if is_cpu:
         return replace(POCL, title=device, multiprocessors=units, gigahertz=gigahertz or POCL.gigahertz,
                        memory_bytes_per_second=POCL.memory_bytes_per_second / POCL.multiprocessors * units)
-    return next((gpu for gpu in GPUS.values() if any(own in f"{platform} {device}" for own in gpu.opencl_names)), None)
+    return next((gpu for gpu in GPUS.values() if any(
+        re.search(rf"\b{re.escape(own)}\b", f"{platform} {device}") for own in gpu.opencl_names)), None)
 
 
 def find_gpus(names: Sequence[str]) -> tuple[Gpu, ...]:

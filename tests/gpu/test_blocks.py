@@ -109,6 +109,12 @@ def test_a_grid_of_unknown_length_does_not_get_longer_than_with_the_usual_block(
     assert Sizes((32, 4), (1, 1)) in set(searched.steps(Sizes((32, 8), (1, 1))))
 
 
+def test_fewer_points_do_not_make_the_grid_longer() -> None:
+    searched = search(PRODUCT, 64)
+    assert Sizes((32, 8), (1, 1)) in set(searched.steps(Sizes((32, 8), (1, 2))))
+    assert all(step.block[1] * step.points[1] >= 8 for step in searched.steps(Sizes((64, 4), (1, 2))))
+
+
 @pytest.mark.parametrize("options", [GpuOptions(block=(16, 4), points=(2, 2)), GpuOptions(block=(64, 2))])
 def test_a_block_by_hand_stays(options: GpuOptions) -> None:
     launch = map_to_device(schedule_of(PRODUCT), options=options, sizes={"n": 64}).launches[0]

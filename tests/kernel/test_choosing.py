@@ -97,6 +97,18 @@ def test_a_function_that_is_given_up_is_a_record(recorded: dict[Code, float], mo
     assert Code.PYTHON not in kernel.choice.seconds
 
 
+def test_calls_with_nothing_to_do_are_not_measured() -> None:
+    def inside(x, y):
+        for i in range(1, x.shape[0] - 1):
+            y[i] = 2 * x[i]
+
+    kernel, y = polysched.kernel(safe=True)(inside), np.zeros(2)
+    kernel(np.ones(2), y)
+    assert not y.any()
+    assert kernel.choice is not None
+    assert (kernel.choice.code, kernel.choice.found) == (Code.TRANSFORMED, {})
+
+
 def test_sizes_of_another_length_are_measured_anew() -> None:
     kernel = polysched.kernel(options=polysched.PipelineOptions(safe=True))(row_sums)
     for n in (5, 7, 9):

@@ -77,6 +77,13 @@ def test_corner_first_leaves_dead_and_spare_cores_free() -> None:
     assert not {(0, 0), (2, 1)} & set(cores)
 
 
+def test_corner_first_may_leave_a_thousand_cores_free() -> None:
+    target = MeshTarget(rows=1, columns=2400, dead=((0, 1199),))
+    found = corner_first([Shape(1, 1, 1.0, 0), Shape(1, 1200, 1.0, 0)], target, (0, 1))
+    assert found is not None
+    assert [(f.column, f.columns) for f in found] == [(0, 1), (1200, 1200)]
+
+
 @pytest.mark.parametrize("shapes", [((2, 2), (2, 2)), ((4, 1),), ((3, 3), (1, 1))])
 def test_corner_first_says_where_nothing_packs(shapes: tuple[tuple[int, int], ...]) -> None:
     made = [Shape(rows, columns, 1.0, 0) for rows, columns in shapes]

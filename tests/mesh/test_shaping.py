@@ -58,6 +58,17 @@ def test_a_message_to_all_rows_makes_an_operator_long() -> None:
     assert any("other shapes" in note for note in own.notes)
 
 
+def test_on_a_large_mesh_no_other_shapes_are_tried() -> None:
+    graph = OperatorGraph(name="g", operators=(
+        Operator(name="first", work=4000.0, extents=(64, 64), result=4096),
+        Operator(name="wide", work=4000.0, extents=(64, 64), result=4096)),
+        messages=(Message(source="first", sink="wide", bytes=65536, cut="rows"),))
+    target = MeshTarget(rows=32, columns=32)
+    own, kept = place(graph, target), place(graph, target, PlaceOptions(reshape=False))
+    assert own.shapes == kept.shapes
+    assert any("no other shapes were tried" in note for note in own.notes)
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_no_placement_of_any_shapes_as_fast_is_below_the_bound(seed: int) -> None:
     graph, target = graph_of(seed, 3), MeshTarget(rows=3, columns=3, memory=400)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from polysched.errors import OutputError, UsageError
 from polysched.measure.field import Verdict
 from polysched.pipeline.recipe import Recipe
 from polysched.scop import from_c_text
+from polysched.search import database as kept
 from polysched.search.chooser import Decision
 from polysched.search.database import Database, DatabaseError, Winner, opened
 from polysched.search.identity import canonical_scop, key_of, place_of
@@ -133,6 +135,19 @@ def test_a_text_without_end_is_refused(path):
     connection.close()
     with Database(path, read_only=True) as database, pytest.raises(DatabaseError):
         database.verify()
+
+
+def test_a_file_that_another_writer_holds_is_not_called_damaged(path, monkeypatch):
+    monkeypatch.setattr(kept, "LIMITS", replace(kept.LIMITS, busy_seconds=0.01))
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(OutputError, match="the database cannot be written: database is locked"):
+        Database(path)
+    with Database(path, read_only=True) as database:
+        assert len(database.winners()) == 1
+    other.close()
+    with Database(path):
+        pass
 
 
 def test_missing_files_and_folders_are_refused(tmp_path):

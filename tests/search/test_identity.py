@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 import pytest
 
+from polysched.pipeline.options import FLAGS
 from polysched.scop import from_c_text
 from polysched.search.identity import Place, canonical_scop, code_identity, key_of, place_of
 from polysched.target import find_compiler
@@ -77,3 +80,15 @@ for (long i = 0; i < polysched_min(n, 9); i++) a[i] = b[i] + x[i];
     assert code_identity(code) == code_identity(renamed)
     assert code_identity(code) != code_identity(code.replace("(a) : (b)", "(b) : (a)"))
     assert code_identity(code) != code_identity(code.replace("b[i] + x", "x[i] + x"))
+
+
+def test_words_in_numbers_and_strings_of_macros_are_no_parameters():
+    code = "#define scaled(f) ((f) * 2.0f + g(\"f\"))\nx = scaled(y);\n"
+    assert code_identity(code) == code_identity(code.replace("(f)", "(z)"))
+    other = code.replace("(f)", "(l)").replace("2.0f", "2.0l").replace('"f"', '"l"')
+    assert code_identity(code) != code_identity(other)
+
+
+def test_flags_count_as_they_are():
+    made = [(), *((flag,) for flag in FLAGS), *permutations(FLAGS, 2)]
+    assert len({code_identity("x = y;", flags=flags) for flags in made}) == len(made)

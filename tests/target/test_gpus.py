@@ -25,6 +25,7 @@ def test_full_occupancy_leaves_registers(gpu: Gpu) -> None:
 @pytest.mark.parametrize(("platform", "device", "gpu"), [
     ("NVIDIA CUDA", "NVIDIA A100-SXM4-40GB", SM_80), ("NVIDIA CUDA", "NVIDIA H100 80GB HBM3", SM_90),
     ("Intel(R) OpenCL HD Graphics", "Intel(R) Iris(R) Xe Graphics [0x9a49]", XE_LP),
+    ("NVIDIA CUDA", "NVIDIA RTX A1000", None), ("Portable Computing Language", "NVIDIA GeForce RTX 4090", None),
     ("Intel(R) OpenCL HD Graphics", "Intel(R) Arc(TM) A770 Graphics", None), ("rusticl", "Mali-G610", None)])
 def test_a_gpu_is_described_by_its_name(platform: str, device: str, gpu: Gpu | None) -> None:
     assert described(platform=platform, device=device, is_cpu=False, units=40, gigahertz=1.4) is gpu

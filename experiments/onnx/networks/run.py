@@ -19,6 +19,7 @@ from networks import NETWORKS, save
 from polysched.errors import RunFailedError
 from polysched.experiment import Case, Experiment, Record, Report, Settings
 from polysched.experiment.tables import markdown_table
+from polysched.target import build_cache
 
 COLD_SECONDS, WARM_SECONDS, MOST_ARENA = 60.0, 1.0, 1.05
 """The aims: from an empty cache, from a full one, and the arena over the peak of live bytes."""
@@ -35,7 +36,8 @@ def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.onnx"
         save(case.parameters["network"], path)
-        environment = {**os.environ, "XDG_CACHE_HOME": folder, "OMP_NUM_THREADS": str(settings.threads[0])}
+        environment = {**os.environ, "XDG_CACHE_HOME": folder, build_cache.ENVIRONMENT: str(Path(folder) / "kernels"),
+                       "OMP_NUM_THREADS": str(settings.threads[0])}
         report("compiling from an empty cache")
         cold = _child(path, environment)
         report("compiling again")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -253,7 +253,7 @@ def _key(node: Node, site: Site) -> object | None:
             known.append((value.dtype.str, value.shape, elements))
     if node.regions:
         return None
-    attributes = tuple((n, v if isinstance(v, int | float | str) else tuple(v)) for n, v in node.attributes)
+    attributes = tuple((n, v if isinstance(v, Hashable) else tuple(v)) for n, v in node.attributes)
     return node.op, attributes, site.inputs, tuple(known), len(node.outputs)
 
 

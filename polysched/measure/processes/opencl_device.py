@@ -48,7 +48,7 @@ for kind in KINDS:
         for own in listed(cl.clGetDeviceIDs, ctypes.c_void_p(platform), ctypes.c_ulong(kind)):
             device = text(cl.clGetDeviceInfo, own, 0x102B)
             if wanted(device, "POLYSCHED_OPENCL_DEVICE"):
-                print(json.dumps({"platform": name, "device": device,
+                print("\n" + json.dumps({"platform": name, "device": device,
                                   "is_cpu": bool(number(own, 0x1000, ctypes.c_ulong) & 2),
                                   "units": number(own, 0x1002, ctypes.c_uint),
                                   "gigahertz": number(own, 0x100C, ctypes.c_uint) / 1e3}))
@@ -79,7 +79,7 @@ class OpenClDevice:
 def opencl_device() -> OpenClDevice | None:
     """The device that emitted host code would take here; None where it would find none."""
     names = ("POLYSCHED_OPENCL_PLATFORM", "POLYSCHED_OPENCL_DEVICE", "POLYSCHED_OPENCL_WHEELS", "PYOPENCL_HOME",
-             "OCL_ICD_VENDORS", "OCL_ICD_FILENAMES")
+             "OCL_ICD_VENDORS", "OCL_ICD_FILENAMES", "CPATH", "C_INCLUDE_PATH", "LD_LIBRARY_PATH")
     return _asked(tuple(os.environ.get(name) for name in names))
 
 
@@ -89,5 +89,5 @@ def _asked(environment: tuple[str | None, ...]) -> OpenClDevice | None:
     own = wheels() if wheel_flags() is not None else None
     loader = ["libOpenCL.so.1"] if own is None else [str(own.loader), str(own.loader.parent.parent)]
     done = run_program([sys.executable, "-I", "-S", "-c", ASK, *loader], seconds=SECONDS)
-    answers = [line for line in done.output.splitlines() if line.startswith("{")]   # drivers may speak, too
-    return OpenClDevice(**json.loads(answers[-1])) if done.status == 0 and answers else None
+    told = [line for line in done.output.splitlines() if line.startswith('{"platform": ')]   # drivers print, too
+    return OpenClDevice(**json.loads(told[0])) if done.status == 0 and told else None

@@ -15,7 +15,7 @@ import os
 import secrets
 import selectors
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import count
 from queue import SimpleQueue
@@ -80,12 +80,22 @@ def _hold_apart(line: int, apart: SimpleQueue[bool]) -> None:
     if not _unshare_files():
         apart.put(False)
         return
-    os.closerange(0, line)
-    os.closerange(line + 1, os.sysconf("SC_OPEN_MAX"))
+    for file in _open_files():
+        if file != line:
+            with contextlib.suppress(OSError):   # closed already
+                os.close(file)
     apart.put(True)
     with contextlib.suppress(OSError):   # reset
         os.read(line, 1)
     os.close(line)
+
+
+def _open_files() -> Sequence[int]:
+    """The open files of the calling thread; where the system does not tell them, all that there may be, a billion."""
+    try:
+        return list(map(int, os.listdir("/proc/thread-self/fd")))
+    except OSError:
+        return range(os.sysconf("SC_OPEN_MAX"))
 
 
 def _unshare_files() -> bool:

@@ -198,7 +198,7 @@ class _Plans:
             return error
         self.checks[name] = check
         return Candidate(name=name, proposal=wanted.proposal, text=check.replaced_text,
-                         code=code_identity("\n".join([*check.flags, check.replaced_text])),
+                         code=code_identity(check.replaced_text, flags=check.flags),
                          predicted_seconds=wanted.predicted_seconds)
 
     def race(self, candidates: Sequence[Candidate], *, against: Candidate | None, pairs: int, slow_ratio: float,

@@ -134,7 +134,7 @@ def for_all_sizes(match: Match, dependences: Dependences, unknown: Sequence[str]
     _prove_merged(fragment, given or scop, context, unknown)
     _prove_separated(fragment, given or scop)
     values, conditions = run_time_sizes(fragment.sizes, unknown)
-    loops, around, lowers = loops_of_all_sizes(fragment, domain, values)
+    loops, around, lowers = loops_of_all_sizes(fragment, domain, context, values)
     _require_whole_sums(match, loops, conditions)
     _require_iterations(loops, conditions)
     extents = _Extents(fragment, unknown, context, values)

@@ -22,9 +22,18 @@ def affine_sum(value: isl.PwAff, context: isl.Set) -> Polynomial | None:
     return of_affine(value.gist(context.params()).coalesce(), quotients=True)
 
 
-def loops_of_all_sizes(fragment: Fragment, domain: isl.Set,
+def loops_of_all_sizes(fragment: Fragment, domain: isl.Set, context: isl.Set,
                        values: Mapping[str, int]) -> tuple[tuple[SoftwareLoop, ...], isl.Set, dict[str, str]]:
-    """The loops, the box of their least and last values over the parameters, and the least ones in isl's words."""
+    """The loops, the box of their least and last values over the parameters, and the least ones in isl's words.
+
+    Parameters
+    ----------
+    context : the sizes that may come; the ends of the loops have to say at which of them nothing runs.
+
+    Raises
+    ------
+    NotGeneralError : they do not, or are no sums of sizes.
+    """
     loops, bounds, lowers = [], [], {}
     for at, name in enumerate(fragment.statement.iterators):
         lows, highs = (_ends(domain, at, last=last) for last in (False, True))
@@ -39,6 +48,8 @@ def loops_of_all_sizes(fragment: Fragment, domain: isl.Set,
     iterators = f"{fragment.statement.name}[{', '.join(fragment.statement.iterators)}]"
     box = isl.Set.read_from_str(isl.DEFAULT_CONTEXT,
                                 f"[{names}] -> {{ {iterators} : {' and '.join(bounds) or 'true'} }}")
+    if not box.intersect_params(context).params().is_subset(domain.params()):
+        raise NotGeneralError("a condition on the sizes decides whether it runs")
     return tuple(loops), box.intersect_params(domain.params()), lowers
 
 

@@ -1,12 +1,14 @@
 """Types, and shape arithmetic as sizes."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from polysched.errors import UnsupportedGraphError
 from polysched.graph import Graph, Node, Size, TensorType, from_text
+from polysched.graph.builder import GraphBuilder
 from polysched.graph.evaluation import inference
 from polysched.graph.evaluation.inference import infer
 from polysched.graph.limits import LIMITS
@@ -87,3 +89,11 @@ def test_indices_that_are_outside_are_refused_behind_others_that_are_not(count: 
     assert infer(gathered(3)).types["y"].extents == (count,)
     with pytest.raises(UnsupportedGraphError, match="an index is outside"):
         infer(gathered(4))
+
+
+@pytest.mark.parametrize("numbers", [np.array([1, 0]), [1, 0], (np.int64(1), np.int64(0))])
+def test_attributes_may_be_numbers_of_numpy(numbers: Any) -> None:
+    g = GraphBuilder("g")
+    x = g.input("x", "float32", (3, 4))
+    assert g.op("Concat", x, x, axis=np.int64(0)).type.extents == (6, 4)
+    assert g.op("Transpose", x, perm=numbers).type.extents == (4, 3)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from polysched.emit_gpu.opencl_wheels import Wheels
 from polysched.measure.processes import opencl_device as module
 from polysched.measure.processes.execution import Ran
 from polysched.measure.processes.opencl_device import opencl_device
@@ -34,8 +37,8 @@ def test_it_is_asked_once_for_an_environment(monkeypatch: pytest.MonkeyPatch) ->
 
     def run(command: list[str], *, seconds: float) -> Ran:
         asked.append(command)
-        answer = '{"platform": "p", "device": "d", "is_cpu": true, "units": 3, "gigahertz": 2.5}'
-        return Ran(output=f"a driver says hello\n{answer}\n", errors="", status=0)
+        return Ran(output='{"platform": "p", "device": "d", "is_cpu": true, "units": 3, "gigahertz": 2.5}\n', errors="",
+                   status=0)
 
     monkeypatch.setattr(module, "run_program", run)
     first = opencl_device()
@@ -54,7 +57,16 @@ def test_no_driver_is_no_device(ran: Ran, monkeypatch: pytest.MonkeyPatch) -> No
     assert opencl_device() is None
 
 
-def test_wheels_are_asked_where_they_are_used(monkeypatch: pytest.MonkeyPatch, tmp_path: object) -> None:
+def test_what_drivers_print_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = '{"platform": "p", "device": "d", "is_cpu": false, "units": 3, "gigahertz": 0}'
+    monkeypatch.setattr(module, "run_program", lambda *_, **__: Ran(
+        output=f"a driver starts\n{told}\nand ends\n", errors="", status=0))
+    found = opencl_device()
+    assert found is not None
+    assert found.device == "d"
+
+
+def test_wheels_are_asked_where_they_are_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     asked: list[list[str]] = []
 
     def run(command: list[str], *, seconds: float) -> Ran:
@@ -65,3 +77,9 @@ def test_wheels_are_asked_where_they_are_used(monkeypatch: pytest.MonkeyPatch, t
     monkeypatch.setattr(module, "wheel_flags", lambda: None)
     opencl_device()
     assert asked[0][-1] == "libOpenCL.so.1"
+    own = Wheels(loader=tmp_path / ".libs" / "libOpenCL-1.so", driver=tmp_path / ".libs" / "libpocl.so")
+    monkeypatch.setattr(module, "wheel_flags", own.flags)
+    monkeypatch.setattr(module, "wheels", lambda: own)
+    module._asked.cache_clear()
+    opencl_device()
+    assert asked[1][-2:] == [str(own.loader), str(tmp_path)]

@@ -98,7 +98,6 @@ def test_a_plan_is_taken_by_the_interval_of_its_gain_and_kept_in_a_database(
     monkeypatch.setattr(tuning, "LIMITS", LIMITS)
     run, every = raced({1: 0.5, 2: 1.0})
     monkeypatch.setattr(measuring, "race", run)
-    monkeypatch.setattr(measuring, "_text_of", lambda check: check, raising=False)
     database = tmp_path / "tuned.db"
     once = measured_plans(tensorize(found), [found], target=host(), database=database)
     assert once.ranked[0].choice.block == 1

@@ -70,7 +70,7 @@ def test_regular_programs_hold_for_all_sizes(body: str) -> None:
     (ROWS + SUM.replace("k < q", "2 * k < q"), ""),
     (ROWS + SUM.replace("k < q", "k < q && k <= i"), ""),
     (ROWS + SUM.replace("k < q", "k < q && k < 40 && k < 2 * n"), ""),
-    (ROWS + SUM.replace("k < q", "k < q && k < 40 && k < 2 * n && k < 3 * n - 5 && k < 2 * q - 5 && k < n + 30"),
+    (ROWS + SUM.replace("k < q", "k < q && k < 40 && k < 2 * n && k < 3 * n - 5 && k < 2 * q - 3 && k < n + 30"),
      "its iterations are a box at some sizes only"),
     (ROWS + SUM.replace("A[i]", "A[n / 2]"), ""),
     (ROWS + SUM.replace("B[i][k]", "B[(i * 3 + k) / 2 % 5][k]"), "subscripts of B"),

@@ -34,7 +34,7 @@ def test_loops_have_their_ends_at_every_size(head: str) -> None:
     context = isl.Set.read_from_str(isl.DEFAULT_CONTEXT, "[n, q] -> { : n >= 2 and q >= 2 }")
     domain = over(scop.statement("S0").domain, {}, ("n", "q")).intersect_params(context)
     values, _ = run_time_sizes(SAMPLE, ("n", "q"))
-    loops, around, _ = loops_of_all_sizes(fragment, domain, values)
+    loops, around, _ = loops_of_all_sizes(fragment, domain, context, values)
     assert bool(around.is_subset(domain)) == is_box
     assert domain.is_subset(around)
     first, extent = (str(number) for number in (loops[1].lower, loops[1].extent))
@@ -80,13 +80,17 @@ def test_ends_that_are_no_such_sums_are_refused() -> None:
         _refused(head)
 
 
+def test_a_condition_on_the_sizes_around_the_loops_is_not_forgotten() -> None:
+    with pytest.raises(NotGeneralError, match="a condition on the sizes decides whether it runs"):
+        _refused("int k = 0; k < n && n > 9; k++")
+
+
 def _refused(head: str) -> None:
     scop = from_c_text(f"void f(int n, int c[n], int a[2 * n]) {{\n#pragma scop\nfor (int i = 0; i < n; i++)\n"
                        f"for ({head}) c[i] += a[k];\n#pragma endscop\n}}\n")
     scop = analysed(scop).dependences.scop
     fragment = statement_fragment(scop, scop.statement("S0"), {"n": 40})
     assert fragment is not None
-    domain = scop.statement("S0").domain.intersect_params(isl.Set.read_from_str(
-        isl.DEFAULT_CONTEXT, "[n] -> { : n >= 2 }"))
+    context = isl.Set.read_from_str(isl.DEFAULT_CONTEXT, "[n] -> { : n >= 2 }")
     values, _ = run_time_sizes({"n": 40}, ("n",))
-    loops_of_all_sizes(fragment, domain, values)
+    loops_of_all_sizes(fragment, scop.statement("S0").domain.intersect_params(context), context, values)

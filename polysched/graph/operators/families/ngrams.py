@@ -93,18 +93,19 @@ def _vectors(site: Site, build: Builder, x: str) -> str:
             hit = build.op("And", hit, other)
         counted = build.op("ReduceSum", build.op("Cast", hit, to=FLOAT32.name), build.constant([2]), keepdims=0)
         total = build.op("ScatterND", total, build.constant(grams.places.reshape(-1, 1)), counted, reduction="add")
-    weights = site.attribute("weights", ())
-    if site.attribute("mode", "TF") == "IDF":
-        total = build.op("Cast", build.op("Greater", total, build.constant(np.float32(0))), to=FLOAT32.name)
-    if weights and site.attribute("mode", "TF") != "TF":
-        total = build.op("Mul", total, build.constant(np.array(weights, np.float32).reshape(-1, 1)))
+    mode, zero = site.attribute("mode", "TF"), build.constant(np.float32(0))
+    weights = build.constant(np.array(site.attribute("weights", ()) or (1,), np.float32).reshape(-1, 1))
+    if mode == "IDF":
+        total = build.op("Where", build.op("Greater", total, zero), weights, zero)
+    elif mode == "TFIDF":
+        total = build.op("Mul", total, weights)
     result = build.op("Transpose", total, perm=(1, 0))
     return build.op("Squeeze", result, build.constant([0])) if site.type().rank == 1 else result
 
 
 def _np_vectors(site: Site, x: np.ndarray) -> np.ndarray:
     """One window after the other."""
-    rows = x.reshape(-1, x.shape[-1])
+    rows = np.atleast_2d(x)
     total = np.zeros((len(rows), max(site.attribute("ngram_indexes")) + 1), np.float32)
     for grams, distance, count in _windows(site):
         known = {tuple(t): place for t, place in zip(grams.tokens.tolist(), grams.places, strict=True)}
@@ -114,10 +115,12 @@ def _np_vectors(site: Site, x: np.ndarray) -> np.ndarray:
                 place = known.get(tuple(row[start:start + (length - 1) * distance + 1:distance]))
                 if place is not None:
                     total[number, place] += 1
-    mode, weights = site.attribute("mode", "TF"), np.array(site.attribute("weights", ()), np.float32)
-    total = (total > 0).astype(np.float32) if mode == "IDF" else total
-    result = total * weights if weights.size and mode != "TF" else total
-    return np.asarray(result.reshape(*x.shape[:-1], total.shape[1]))
+    mode, weights = site.attribute("mode", "TF"), np.array(site.attribute("weights", ()) or (1,), np.float32)
+    if mode == "IDF":
+        total = np.where(total > 0, weights, np.float32(0))
+    elif mode == "TFIDF":
+        total *= weights
+    return total.reshape(*x.shape[:-1], total.shape[1])
 
 
 OPERATORS = (

@@ -10,7 +10,9 @@ import pytest
 from onnx.reference import ReferenceEvaluator
 
 from polysched.errors import UnsupportedGraphError
+from polysched.graph import interpret
 from polysched.graph.evaluation.inference import infer
+from polysched.graph.passes.expansion import expand_compositions
 from polysched.model import onnx_backend
 from tests.graph.samples import floats, grams, graph_of, ints, sample
 
@@ -49,3 +51,19 @@ def test_tokens_are_whole_numbers_of_known_count() -> None:
     graph, _ = graph_of(sample("TfIdfVectorizer", ints(1, 5000), **grams(max_skip_count=4000)))
     with pytest.raises(UnsupportedGraphError, match="too many distances"):
         infer(graph)
+
+
+@pytest.mark.parametrize("shape", [(0,), (2, 0), (0, 5)])
+def test_rows_without_tokens_have_no_grams(shape: tuple[int, ...]) -> None:
+    graph, inputs = graph_of(sample("TfIdfVectorizer", ints(*shape), **grams()))
+    for each in (graph, expand_compositions(graph)):
+        (found,) = interpret(each, inputs).values()
+        np.testing.assert_array_equal(found, np.zeros((*shape[:-1], 5), np.float32))
+
+
+def test_weights_of_grams_that_do_not_occur_do_not_count() -> None:
+    given = grams(mode="IDF", weights=(2.0, np.inf, np.nan, 3.0, 1.5), max_gram_length=1)
+    graph, inputs = graph_of(sample("TfIdfVectorizer", np.array([[2, 2, 7]]), **given))
+    for each in (graph, expand_compositions(graph)):
+        (found,) = interpret(each, inputs).values()
+        np.testing.assert_array_equal(found, np.array([[2, 0, 0, 0, 0]], np.float32))
