@@ -25,7 +25,8 @@ from polysched.tensorize.emission.plan import Plan, PlanChoice, Tiling, make_pla
 from polysched.tensorize.instruction_choice import NO_INSTRUCTION, InstructionChoice, choice_of
 from polysched.tensorize.joining import with_joined
 from polysched.tensorize.limits import LIMITS
-from polysched.tensorize.matching.any_size import NotGeneralError, for_all_sizes
+from polysched.tensorize.matching.any_size import for_all_sizes
+from polysched.tensorize.matching.general_loops import NotGeneralError
 from polysched.tensorize.matching.grouping import dependences_of
 from polysched.tensorize.matching.mapping import Match
 from polysched.tensorize.matching.match import MatchOptions, match

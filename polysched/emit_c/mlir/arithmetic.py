@@ -16,6 +16,7 @@ from polysched.emit_c.mlir.names import array_name
 from polysched.errors import UnsupportedScopError
 from polysched.scop.body import (
     COMPARISON,
+    Address,
     Assign,
     Binary,
     Call,
@@ -137,6 +138,8 @@ class Body:
                 return self._select(value)
             case Call():
                 return self._call(value)
+            case Address():
+                return self._refuse("an address of an element", ", ".join(value.references))
 
     def _unary(self, value: Unary) -> str:
         operand = self._converted(self._value(value.operand), value.operand.dtype, value.dtype)

@@ -13,6 +13,7 @@ from polysched.errors import UnsupportedScopError
 from polysched.scop.body import (
     COMPARISON,
     LOGICAL,
+    Address,
     Binary,
     Call,
     Cast,
@@ -76,6 +77,8 @@ class Values:
                 return f"T.if_then_else({self.truth(value.condition)}, {then}, {otherwise})"
             case Call():
                 return self._call(value)
+            case Address():
+                raise UnsupportedScopError("tensor IR has no addresses", witness=", ".join(value.references))
 
     def converted(self, value: Expr, dtype: DType) -> str:
         """An expression as another type."""

@@ -23,8 +23,9 @@ from polysched.tensorize.called import call_function
 from polysched.tensorize.description.intrinsic import Intrinsic
 from polysched.tensorize.emission import EmissionOptions, emit_match
 from polysched.tensorize.functions.units import has_partial_sum, is_unit
-from polysched.tensorize.matching.any_size import NotGeneralError, for_all_sizes
+from polysched.tensorize.matching.any_size import for_all_sizes
 from polysched.tensorize.matching.facts import Numerics
+from polysched.tensorize.matching.general_loops import NotGeneralError
 from polysched.tensorize.matching.grouping import dependences_of
 from polysched.tensorize.matching.mapping import Match
 from polysched.tensorize.matching.match import Matches, MatchOptions, match

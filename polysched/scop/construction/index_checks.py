@@ -6,7 +6,7 @@ these depend only on what the program does not write.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import reduce
 
@@ -14,6 +14,7 @@ import islpy as isl
 
 from polysched.errors import UnsupportedScopError
 from polysched.scop.body import (
+    Address,
     Assign,
     Binary,
     BodyStatement,
@@ -24,6 +25,7 @@ from polysched.scop.body import (
     Literal,
     Load,
     ParameterRef,
+    Perform,
     Select,
     Unary,
     rebuild,
@@ -195,13 +197,9 @@ def conditions_at(statement: Statement, reference: str) -> list[list[Expr]]:
 def _paths(statement: Statement, body: tuple[BodyStatement, ...], reference: str) -> Iterator[list[Expr]]:
     """The conditions on the way to each place where a reference stands in a body."""
     for item in body:
-        if isinstance(item, Assign):
-            for name in (item.target, item.read):
-                if name == reference:
-                    yield []
-                elif name is not None:
-                    yield from _inside_subscripts(statement, name, reference)
-            yield from _within(statement, item.value, reference)
+        if isinstance(item, Assign | Perform):
+            yield from _at(statement, (item.target, item.read), reference)
+            yield from _within(statement, item.value if isinstance(item, Assign) else item.call, reference)
             continue
         yield from _within(statement, item.condition, reference)
         if isinstance(item, If):
@@ -211,6 +209,14 @@ def _paths(statement: Statement, body: tuple[BodyStatement, ...], reference: str
             yield from ([Unary("!", item.condition, INT32), *path] for path in otherwise)
         else:   # a `while`
             yield from ([item.condition, *path] for path in _paths(statement, item.body, reference))
+
+
+def _at(statement: Statement, names: Iterable[str | None], reference: str) -> Iterator[list[Expr]]:
+    for name in names:
+        if name == reference:
+            yield []
+        elif name is not None:
+            yield from _inside_subscripts(statement, name, reference)
 
 
 def _inside_subscripts(statement: Statement, outer: str, reference: str) -> Iterator[list[Expr]]:
@@ -225,6 +231,8 @@ def _within(statement: Statement, value: Expr, reference: str) -> Iterator[list[
             if value.reference == reference:
                 yield []
             yield from _inside_subscripts(statement, value.reference, reference)
+        case Address():
+            yield from _at(statement, value.references, reference)
         case Select():
             yield from _within(statement, value.condition, reference)
             yield from ([value.condition, *path] for path in _within(statement, value.then, reference))

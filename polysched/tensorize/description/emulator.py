@@ -9,7 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from polysched.scop.body import Binary, Call, Cast, Expr, IteratorRef, Literal, Load, ParameterRef, Select, Unary
+from polysched.errors import UnsupportedScopError
+from polysched.scop.body import (
+    Address,
+    Binary,
+    Call,
+    Cast,
+    Expr,
+    IteratorRef,
+    Literal,
+    Load,
+    ParameterRef,
+    Select,
+    Unary,
+)
 from polysched.scop.dtypes import DType, Kind
 from polysched.tensorize.description.semantics import (
     C_NAMES,
@@ -91,10 +104,17 @@ def expression_c(e: Expr) -> str:
             return f"({expression_c(e.left)} {e.op} {expression_c(e.right)})"
         case Select():
             return f"({expression_c(e.condition)} ? {expression_c(e.then)} : {expression_c(e.otherwise)})"
-        case Call() if is_table_read(e):
-            return table_of(e) + "".join(f"[{expression_c(a)}]" for a in e.arguments)
         case Call():
-            return f"{e.function}({', '.join(expression_c(a) for a in e.arguments)})"
+            return _call_c(e)
+        case Address():
+            raise UnsupportedScopError("a description calls no function that reaches memory through a pointer",
+                                       witness=", ".join(e.references))
+
+
+def _call_c(e: Call) -> str:
+    if is_table_read(e):
+        return table_of(e) + "".join(f"[{expression_c(a)}]" for a in e.arguments)
+    return f"{e.function}({', '.join(expression_c(a) for a in e.arguments)})"
 
 
 def _wraps(dtype: DType) -> bool:

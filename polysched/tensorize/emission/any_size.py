@@ -17,7 +17,8 @@ from polysched.tensorize.emission.library import library_call
 from polysched.tensorize.emission.place import Place
 from polysched.tensorize.emission.plan import Plan, general_plan, make_plan
 from polysched.tensorize.limits import LIMITS
-from polysched.tensorize.matching.any_size import GeneralMatch, NotGeneralError
+from polysched.tensorize.matching.any_size import GeneralMatch
+from polysched.tensorize.matching.general_loops import NotGeneralError
 from polysched.tensorize.matching.mapping import Match
 from polysched.tensorize.matching.scaling import Scale
 from polysched.tensorize.software.sizes import argument_of, bytes_fit, is_general
