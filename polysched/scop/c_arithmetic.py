@@ -199,12 +199,15 @@ _OF_SIGNED: dict[str, Callable[[int, int], int]] = {
 }
 
 
+_SWAPPED = {"bswap16": UINT16, "bswap32": UINT32, "bswap64": UINT64}
+
+
 def _of_bits(name: str) -> tuple[Function, tuple[DType, ...]] | None:
     """GCC's functions of the bits of an integer (GCC 12 manual, section 6.59), by their names without `__builtin_`."""
     if name == "expect":
         return (lambda value, _: value), (INT64, INT64)
-    if name.startswith("bswap"):
-        kind = {"16": UINT16, "32": UINT32, "64": UINT64}[name.removeprefix("bswap")]
+    if name in _SWAPPED:
+        kind = _SWAPPED[name]
         return (lambda value: int.from_bytes(value.to_bytes(kind.bytes, "little"), "big")), (kind,)
     for table, short, long in ((_OF_UNSIGNED, UINT32, UINT64), (_OF_SIGNED, INT32, INT64)):
         base = name if name in table else name.rstrip("l")

@@ -15,7 +15,7 @@ import os
 import secrets
 import selectors
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
 from queue import SimpleQueue
@@ -23,6 +23,8 @@ from threading import Thread
 
 _CLONE_FILES = 0x400
 """Of `unshare` (sched.h): a thread gets a table of open files of its own."""
+_FILES = "/proc/thread-self/fd"
+"""The open files of the calling thread (proc(5))."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,10 +79,10 @@ def hold(ticket: Ticket, *, seconds: float) -> Held:
 
 def _hold_apart(line: int, apart: SimpleQueue[bool]) -> None:
     """Of all files, keep the connection alone, in a table of this thread, until the other side closes it."""
-    if not _unshare_files():
+    if not os.path.isdir(_FILES) or not _unshare_files():
         apart.put(False)
         return
-    for file in _open_files():
+    for file in map(int, os.listdir(_FILES)):
         if file != line:
             with contextlib.suppress(OSError):   # closed already
                 os.close(file)
@@ -88,14 +90,6 @@ def _hold_apart(line: int, apart: SimpleQueue[bool]) -> None:
     with contextlib.suppress(OSError):   # reset
         os.read(line, 1)
     os.close(line)
-
-
-def _open_files() -> Sequence[int]:
-    """The open files of the calling thread; where the system does not tell them, all that there may be, a billion."""
-    try:
-        return list(map(int, os.listdir("/proc/thread-self/fd")))
-    except OSError:
-        return range(os.sysconf("SC_OPEN_MAX"))
 
 
 def _unshare_files() -> bool:

@@ -73,14 +73,12 @@ def test_a_thread_holds_the_connection_and_no_other_file(lost) -> None:
             assert not thread.is_alive()
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells them")
-def test_a_thread_knows_its_open_files(monkeypatch) -> None:
-    reading, writing = os.pipe()
-    assert {reading, writing} <= set(failure_detector._open_files())
-    os.close(reading)
-    os.close(writing)
-    monkeypatch.setattr(os, "listdir", lambda _: os.stat("/no folder"))
-    assert failure_detector._open_files() == range(os.sysconf("SC_OPEN_MAX"))
+def test_the_connection_is_shared_where_the_system_does_not_tell_open_files(monkeypatch, tmp_path) -> None:
+    monkeypatch.setattr(failure_detector, "_FILES", str(tmp_path / "absent"))
+    apart: SimpleQueue[bool] = SimpleQueue()
+    failure_detector._hold_apart(0, apart)
+    assert apart.get() is False
+
 
 
 def test_where_a_thread_has_no_files_of_its_own_all_share_the_connection(detector, lost, monkeypatch) -> None:
