@@ -28,7 +28,7 @@ from polysched.scop.body import (
     Unary,
 )
 from polysched.scop.c_frontend.declarations.bindings import describe
-from polysched.scop.c_frontend.declarations.c_types import CType, FunctionType, Scalar
+from polysched.scop.c_frontend.declarations.c_types import CType, FunctionType, Scalar, element_type
 from polysched.scop.c_frontend.declarations.literals import literal
 from polysched.scop.c_frontend.declarations.scopes import Origin
 from polysched.scop.c_frontend.extraction import Extraction, NotAffine
@@ -96,7 +96,7 @@ class StatementBuilder:
             polynomial=None if single is None else subscript_polynomial(x, single, domain)))
 
 
-    def reach(self, node: c_ast.Node, first: c_ast.Node, counts: Sequence[c_ast.Node], domain: isl.Set, *,
+    def reach(self, node: c_ast.Node, first: c_ast.Node, counts: Sequence[c_ast.Node | None], domain: isl.Set, *,
               writes: bool) -> tuple[str, DType]:
         """The reference and type of elements that a function reaches behind a pointer, where the pointer's are.
 
@@ -104,7 +104,7 @@ class StatementBuilder:
         ----------
         node : the element that the pointer leads to.
         first : the first element that is reached.
-        counts : how many there are in each of the last dimensions.
+        counts : how many there are in each of the last dimensions; None where that is not known.
         """
         x = self.x
         at, begin = resolve_place(x, node), resolve_place(x, first)
@@ -112,7 +112,7 @@ class StatementBuilder:
         if writes and ctype.constant and at.symbol.origin is not Origin.REGION:
             raise x.refuse("a constant is written", node, hint="drop `const` from the declaration")
         firsts = [self._affine(s, domain) for s in begin.subscripts]
-        numbers = [self._affine(c, domain) for c in counts]
+        numbers = [None if c is None else self._affine(c, domain) for c in counts]
         if not _inside(x, domain, firsts, numbers, array.extents):
             firsts, numbers = [None] * len(firsts), [None] * len(numbers)
         single = begin.subscripts[0] if len(begin.subscripts) == len(numbers) == 1 else None
@@ -382,7 +382,18 @@ def _passed(b: StatementBuilder, node: EffectCall, at: int, argument: c_ast.Node
                          f"argument `{describe(argument)}`", node.call,
                          hint="name its sections behind `reads` or `writes`")
     found = [b.reach(r.pointed, r.element, r.counts, domain, writes=r.is_written) for r in reached]
+    wanted = _element_of(parameter)
+    if wanted is not None and wanted.dtype != found[0][1]:
+        raise b.x.refuse(f"`{node.call.name.name}` sees elements of another type behind its argument "
+                         f"`{describe(argument)}`", node.call, hint="pass an array of the parameter's own type")
     return Address(tuple(reference for reference, _ in found), found[0][1], rows=len(reached[0].counts) > 1)
+
+
+def _element_of(parameter: CType) -> Scalar | None:
+    """The numbers behind a pointer, or rows of them; None for `void *`."""
+    while (inner := element_type(parameter)) is not None:
+        parameter = inner
+    return parameter if isinstance(parameter, Scalar) else None
 
 
 def _declared(x: Extraction, node: c_ast.FuncCall, name: str, ctype: CType | None) -> PureFunction:

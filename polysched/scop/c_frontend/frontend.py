@@ -37,6 +37,7 @@ from polysched.scop.c_frontend.detection.autodetect import detect
 from polysched.scop.c_frontend.detection.bare_bodies import block_bare_bodies
 from polysched.scop.c_frontend.detection.name_reads import FileReads, file_reads
 from polysched.scop.c_frontend.extraction import Extraction
+from polysched.scop.c_frontend.inferred_effects import InferredEffects
 from polysched.scop.c_frontend.parse import LOOPS, SyntaxRegion, copied, everything, find_syntax_regions, parse, place
 from polysched.scop.c_frontend.rewrites.addresses import without_idle_addresses
 from polysched.scop.c_frontend.rewrites.amounts import StepTypes
@@ -168,9 +169,14 @@ def _regions(source: SourceFile, pure: frozenset[str], judge: Callable[[Scop], P
         pure, effects = pure | _declared_pure(tree), declared_effects(source.path, tree)
     identifiers = frozenset(_IDENTIFIER.findall(preprocessed))
     reads = file_reads(source.path, tree)
+    read = partial(_extract, source, tree, pure=pure, effects=effects, identifiers=identifiers, reads=reads, left=left)
+    inferred = InferredEffects(tree, lambda region: read(region, infer=infer))
+
+    def infer(name: str) -> DeclaredEffects | None:
+        return None if name in pure else inferred.of(name)
+
     if autodetect:
-        extract = partial(_extract, source, tree, pure=pure, effects=effects, identifiers=identifiers, reads=reads,
-                          whole_loops=False, left=left)
+        extract = partial(read, infer=infer, whole_loops=False)
         found = detect(source, preprocessed, tree, extract, judge)
         for line in found.left if found.scops or len(found.left) > 1 else ():   # else the refusal says it
             _LOG.warning("%s", line)
@@ -178,8 +184,9 @@ def _regions(source: SourceFile, pure: frozenset[str], judge: Callable[[Scop], P
             raise _nothing_detected(source, found.refusal)
         return found.scops
     located = find_syntax_regions(source, tree, regions)
-    read = partial(_extract, source, tree, pure=pure, effects=effects, identifiers=identifiers, reads=reads, left=left)
-    return tuple(read(region) for region in located) if refused is None else _accepted(source, located, read, refused)
+    marked = partial(read, infer=infer)
+    return (tuple(marked(region) for region in located) if refused is None
+            else _accepted(source, located, marked, refused))
 
 
 def _accepted(source: SourceFile, located: Sequence[SyntaxRegion], read: Callable[[SyntaxRegion], Scop],
@@ -228,7 +235,8 @@ def _declared_pure(tree: c_ast.FileAST) -> frozenset[str]:
 
 def _extract(source: SourceFile, tree: c_ast.FileAST, region: SyntaxRegion, *, pure: frozenset[str],
              effects: Mapping[str, DeclaredEffects], identifiers: frozenset[str], reads: FileReads,
-             left: Callable[[], float], whole_loops: bool = True) -> Scop:
+             left: Callable[[], float], infer: Callable[[str], DeclaredEffects | None],
+             whole_loops: bool = True) -> Scop:
     check_directives(source.path, source.text, region)
     scope = scope_at(tree, region)
     check_private_copies(source.path, scope, region)
@@ -238,7 +246,7 @@ def _extract(source: SourceFile, tree: c_ast.FileAST, region: SyntaxRegion, *, p
     kept = outliving(source.path, scope, region)
     plain = without_declarations(region, kept) if kept else ""
     arrays = {t.name: t.type for t in tree.ext if isinstance(t, c_ast.Typedef) and isinstance(t.type, c_ast.ArrayDecl)}
-    calls = EffectCalls(source.path, effects, heads_of(tree) if effects else {})
+    calls = EffectCalls(source.path, effects, heads_of(tree), infer)
     region, inductions = _rewritten(written, region.items, scope, functions, pure, identifiers, arrays, calls)
     for declaration in kept:
         made_assignable(declaration)
@@ -334,7 +342,7 @@ def _rewritten(written: SyntaxRegion, items: Sequence[c_ast.Node], scope: Scope,
     inliner = Inliner(functions, pure | calls.effects.keys(), set(identifiers), frozenset(visible | declared.keys()),
                       arrays, pointers, walking)
     made = tuple(map(without_idle_addresses, EarlyCalls(inliner).statements(inliner.statements(items))))
-    made = calls.statements(made)
+    made = replace(calls, hidden=frozenset(visible | declared.keys())).statements(made)
     types = LvalueTypes(scope)
     types.declare(made)
     made = MemoryCalls(types, functions, inliner.fresh).statements(Structures(types, inliner.fresh).statements(made))

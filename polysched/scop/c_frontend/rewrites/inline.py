@@ -21,12 +21,14 @@ from polysched.scop.c_frontend.declarations.bindings import (
     identifiers_in,
     stepped_name,
 )
-from polysched.scop.c_frontend.parse import everything, is_step, replace_child
+from polysched.scop.c_frontend.parse import LOOPS, copied, everything, is_step, replace_child
 from polysched.scop.c_frontend.rewrites.late_arguments import Changes, calls_a_variable, keeps_a_state, own_names
 from polysched.scop.limits import LIMITS
 
 UNSET = "polysched_unset"
 """Stands for the value of a variable that has none yet."""
+RETURNED = "polysched_returned"
+"""Stands for the value that a function returns."""
 _BODIES = ("stmt", "iftrue", "iffalse")
 MOST_NODES = LIMITS.inlined_nodes
 MOST_NODES_INLINED = LIMITS.inlined_nodes_together
@@ -334,6 +336,38 @@ class _Callee:
         _clear_name(rows)
         return c_ast.Cast(c_ast.Typename(None, [], None, c_ast.PtrDecl([], rows, value.coord), value.coord), value,
                           value.coord)
+
+
+def reaching_block(function: c_ast.FuncDef) -> list[c_ast.Node] | None:
+    """Statements without `return` that do all that a function does, and perhaps more; None where it has none.
+
+    Rewrite:  if (c) return a; ...; return b;        ->   T polysched_returned;
+                                                          if (c) polysched_returned = a; else { ...; polysched_returned = b; }
+    Rewrite:  while (c) { ...; if (d) return; ... }   ->   while (c) { ...; if (d) break; ... }
+
+    What runs does the same up to a `return`, and may go on behind it.
+    """
+    body, returned = copied(list(function.body.block_items or [])), function.decl.type.type
+    heads: list[c_ast.Node] = []
+    if not _returns_nothing(function):
+        if not isinstance(returned, c_ast.TypeDecl):
+            return None
+        kind = copy.deepcopy(returned)
+        kind.declname, kind.quals = RETURNED, []
+        heads = [c_ast.Decl(RETURNED, [], [], [], [], kind, None, None, function.coord)]
+        body = [_with_result(item, RETURNED) for item in body]
+    items = [_going_on(item, in_loop=False) for item in _without_returns(body)]
+    return None if _jumps(items) else [*heads, *items]
+
+
+def _going_on(node: c_ast.Node, *, in_loop: bool) -> c_ast.Node:
+    """A statement, in place, that leaves a loop where the function is left, and goes on where there is no loop."""
+    if isinstance(node, c_ast.Return) and node.expr is None:
+        return c_ast.Break(node.coord) if in_loop else c_ast.EmptyStatement(node.coord)
+    for name, child in node.children():
+        if name in _BODIES or name.startswith("block_items"):
+            replace_child(node, name, _going_on(child, in_loop=in_loop or isinstance(node, LOOPS)))
+    return node
 
 
 def _names_no_object(node: c_ast.Node, name: str, child: c_ast.Node) -> bool:
