@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 
 import islpy as isl
@@ -34,7 +34,7 @@ from polysched.scop.c_frontend.declarations.scopes import Origin
 from polysched.scop.c_frontend.extraction import Extraction, NotAffine
 from polysched.scop.c_frontend.functions import MATH, PureFunction
 from polysched.scop.c_frontend.order import OpenAccess
-from polysched.scop.c_frontend.parse import is_step
+from polysched.scop.c_frontend.parse import everything, is_step, place
 from polysched.scop.c_frontend.pointer_calls import CalledPointer, called_pointer
 from polysched.scop.c_frontend.rewrites.effect_calls import EffectCall
 from polysched.scop.c_frontend.subscripts import polyhedra
@@ -324,14 +324,23 @@ def _pure_function(b: StatementBuilder, node: c_ast.FuncCall, name: str) -> Pure
     if name in x.effects:
         raise x.refuse(f"the result of `{name}`, whose effects are declared, is part of an expression", node,
                        hint="assign it to a variable in a statement of its own")
-    raise _may_have_effects(x, node, name)
+    raise may_have_effects(x.path, node, name)
 
 
-def _may_have_effects(x: Extraction, node: c_ast.Node, name: str) -> UnsupportedScopError:
-    return x.refuse(f"`{name}` may have side effects", node,
-                    hint=f"if it only computes with its arguments, say so: `#pragma polysched pure {name}` before the "
-                         "region, or the option for pure functions; what it reaches through pointers is told by "
-                         f"`#pragma polysched effects {name}(...)`")
+def may_have_effects(path: str, node: c_ast.Node, name: str) -> UnsupportedScopError:
+    """The refusal of a call of which nothing says that it only computes."""
+    return UnsupportedScopError(
+        f"`{name}` may have side effects", where=place(path, node), witness=describe(node),
+        hint=f"if it only computes with its arguments, say so: `#pragma polysched pure {name}` before the "
+             "region, or the option for pure functions; what it reaches through pointers is told by "
+             f"`#pragma polysched effects {name}(...)`")
+
+
+def calls_the_unknown(node: c_ast.Node, known: Container[str]) -> c_ast.FuncCall | None:
+    """A call, in an expression, of a function that the file does not define and that nothing says anything about."""
+    calls = (n for n in everything(node) if isinstance(n, c_ast.FuncCall) and isinstance(n.name, c_ast.ID))
+    return next((n for n in calls if n.name.name not in known and n.name.name not in MATH
+                 and not n.name.name.startswith("__") and n.name.name not in (OF_PARTS, "offsetof")), None)
 
 
 def _behind_pointer(x: Extraction, node: c_ast.FuncCall, pointer: CalledPointer) -> PureFunction:
@@ -342,7 +351,7 @@ def _behind_pointer(x: Extraction, node: c_ast.FuncCall, pointer: CalledPointer)
     UnsupportedScopError : nothing says that they are pure, or the region changes the pointer.
     """
     if pointer.spelling not in x.pure:
-        raise _may_have_effects(x, node, pointer.spelling)
+        raise may_have_effects(x.path, node, pointer.spelling)
     if not pointer.kept:
         raise x.refuse(f"the region changes `{pointer.spelling}`, which it calls", node,
                        hint="set it in front of the region")

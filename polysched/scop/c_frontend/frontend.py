@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -36,6 +36,7 @@ from polysched.scop.c_frontend.declarations.written_loops import loop_text
 from polysched.scop.c_frontend.detection.autodetect import detect
 from polysched.scop.c_frontend.detection.bare_bodies import block_bare_bodies
 from polysched.scop.c_frontend.detection.name_reads import FileReads, file_reads
+from polysched.scop.c_frontend.expressions import calls_the_unknown, may_have_effects
 from polysched.scop.c_frontend.extraction import Extraction
 from polysched.scop.c_frontend.inferred_effects import InferredEffects
 from polysched.scop.c_frontend.parse import LOOPS, SyntaxRegion, copied, everything, find_syntax_regions, parse, place
@@ -237,11 +238,15 @@ def _extract(source: SourceFile, tree: c_ast.FileAST, region: SyntaxRegion, *, p
              effects: Mapping[str, DeclaredEffects], identifiers: frozenset[str], reads: FileReads,
              left: Callable[[], float], infer: Callable[[str], DeclaredEffects | None],
              whole_loops: bool = True) -> Scop:
+    if not left():
+        raise _takes_too_long(source.path, region.items[0], 0.0)
+    functions = {f.decl.name: f for f in tree.ext if isinstance(f, c_ast.FuncDef)}
+    if not whole_loops:
+        _check_conditions(source.path, region, {*functions, *pure, *effects})
     check_directives(source.path, source.text, region)
     scope = scope_at(tree, region)
     check_private_copies(source.path, scope, region)
     named = reads.of_region(region, {name for level in scope.levels[1:] for name in level.symbols})
-    functions = {f.decl.name: f for f in tree.ext if isinstance(f, c_ast.FuncDef)}
     written, region = region, replace(region, items=tuple(copied(list(region.items))))
     kept = outliving(source.path, scope, region)
     plain = without_declarations(region, kept) if kept else ""
@@ -259,18 +264,35 @@ def _extract(source: SourceFile, tree: c_ast.FileAST, region: SyntaxRegion, *, p
     scop = with_budget(READING_OPERATIONS, partial(_read, source, x, scope, kept, plain, named, inductions),
                        seconds=seconds)
     if scop is None:
-        raise _takes_too_long(x, region, seconds)
+        raise _takes_too_long(source.path, x.at or region.items[0], seconds)
     return scop
 
 
-def _takes_too_long(x: Extraction, region: SyntaxRegion, seconds: float) -> BudgetExceededError:
+def _check_conditions(path: str, region: SyntaxRegion, known: Container[str]) -> None:
+    """Refuse a run that a condition around it ends, before anything in its branches is looked at.
+
+    A chain of a hundred choices by `strcmp` is tried at each of them.
+
+    Raises
+    ------
+    UnsupportedScopError : a condition calls a function that nothing is known of.
+    """
+    named = {n.name for n in everything(region.function) if isinstance(n, c_ast.Decl)}
+    for item in region.items:
+        while isinstance(item, c_ast.If):
+            call = calls_the_unknown(item.cond, known)
+            if call is not None and call.name.name not in named:
+                raise may_have_effects(path, call, call.name.name)
+            item = item.iffalse
+
+
+def _takes_too_long(path: str, at: c_ast.Node, seconds: float) -> BudgetExceededError:
     """The refusal of a region at what was being read when the budget ended."""
-    at = x.at or region.items[0]
     seconds = round(seconds, 1)
     return BudgetExceededError(
         f"reading the region takes more than {in_words(READING_OPERATIONS, seconds)}, which were spent here" if seconds
         else "the time that one file may take was spent before this region",
-        where=place(x.path, at), witness=loop_text(at) if isinstance(at, LOOPS) else describe(at),
+        where=place(path, at), witness=loop_text(at) if isinstance(at, LOOPS) else describe(at),
         hint="make the region smaller, or its conditions, bounds and subscripts simpler: fewer of %, /, min, max, || "
              "and of cases inside one another")
 

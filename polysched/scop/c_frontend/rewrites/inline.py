@@ -22,7 +22,13 @@ from polysched.scop.c_frontend.declarations.bindings import (
     stepped_name,
 )
 from polysched.scop.c_frontend.parse import LOOPS, copied, everything, is_step, replace_child
-from polysched.scop.c_frontend.rewrites.late_arguments import Changes, calls_a_variable, keeps_a_state, own_names
+from polysched.scop.c_frontend.rewrites.late_arguments import (
+    Changes,
+    FunctionFacts,
+    calls_a_variable,
+    keeps_a_state,
+    own_names,
+)
 from polysched.scop.limits import LIMITS
 
 UNSET = "polysched_unset"
@@ -48,6 +54,8 @@ class Inliner:
     shadowed : names that mean something else at the region than at file scope.
     array_types : the types of the file that stand for arrays (`typedef double real3[3];`), by name.
     too_large : functions that grew too large with what they call: they stay calls.
+    usable : whether a function is small and means the same at the region, of those that were looked at.
+    of_functions : what their texts say, collected once.
     pointers : variables at the region that are arrays or pointers.
     walking : those that the region declares as pointers, perhaps into arrays of other names.
     """
@@ -62,6 +70,8 @@ class Inliner:
     open_calls: list[str] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
     too_large: set[str] = field(default_factory=set)
+    usable: dict[str, bool] = field(default_factory=dict)
+    of_functions: FunctionFacts = field(default_factory=FunctionFacts)
 
     def statements(self, nodes: Sequence[c_ast.Node]) -> tuple[c_ast.Node, ...]:
         """The block items with every call inlined that can be."""
@@ -140,8 +150,9 @@ class Inliner:
         if (function is None or name in {*self.keep, *self.open_calls, *self.too_large}
                 or len(self.open_calls) == MOST_CALLS_DEEP):
             return None
-        is_small = sum(1 for _ in everything(function.body)) <= MOST_NODES and not self.captures(function)
-        return function if is_small else None
+        if name not in self.usable:
+            self.usable[name] = sum(1 for _ in everything(function.body)) <= MOST_NODES and not self.captures(function)
+        return function if self.usable[name] else None
 
     def fits(self, name: str, made: Sequence[c_ast.Node]) -> bool:
         """Whether what a function became is small enough; one that did not fit once stays a call from then on."""
@@ -169,7 +180,7 @@ class Inliner:
     @property
     def changes(self) -> Changes:
         """What the functions of the file change, as the region names it."""
-        return Changes(self.functions, self.pointers, self.walking)
+        return Changes(self.functions, self.pointers, self.walking, self.of_functions)
 
     def fresh(self, wanted: str) -> str:
         """A name that nothing has."""
@@ -264,7 +275,7 @@ class _Callee:
 
     def block(self, items: list[c_ast.Node]) -> c_ast.Node | None:
         """The body as a block, with its own names made new."""
-        changed = frozenset(assigned_names(self.function.body)) | frozenset(addressed_names(self.function.body))
+        changed = self.inliner.of_functions.changed(self.function)
         items = _without_returns(items)
         if _jumps(items):
             return None
