@@ -32,7 +32,8 @@ PRIMITIVES: dict[str, tuple[str, str]] = {
     # a - b modulo 2^n, b a vector or a constant: bits of rare values leave the range of signed integers.
     "less": ("a, b", "__extension__ ({{ typedef {unsigned} polysched_u __attribute__((vector_size(sizeof(I)))); "
                      "(I)((polysched_u)(a) - (polysched_u)((b) - (I){{0}})); }})"),
-    "wide_less": ("a, b", "__extension__ ({{ typedef unsigned long polysched_u __attribute__((vector_size(sizeof(J)))); "
+    "wide_less": ("a, b", "__extension__ ({{ typedef unsigned long polysched_u "
+                          "__attribute__((vector_size(sizeof(J)))); "
                           "(J)((polysched_u)(a) - (polysched_u)((b) - (J){{0}})); }})"),
     # v, of which the compiler does not know how it came about.
     "hidden": ("v", '__extension__ ({{ R polysched_h = (v); __asm__("" : "+v"(polysched_h)); polysched_h; }})'),

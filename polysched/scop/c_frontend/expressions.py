@@ -112,7 +112,7 @@ class StatementBuilder:
         if writes and ctype.constant and at.symbol.origin is not Origin.REGION:
             raise x.refuse("a constant is written", node, hint="drop `const` from the declaration")
         firsts = [self._affine(s, domain) for s in begin.subscripts]
-        numbers = [None if c is None else self._affine(c, domain) for c in counts]
+        numbers = [self._affine(c, domain) for c in counts]
         if not _inside(x, domain, firsts, numbers, array.extents):
             firsts, numbers = [None] * len(firsts), [None] * len(numbers)
         single = begin.subscripts[0] if len(begin.subscripts) == len(numbers) == 1 else None
@@ -126,7 +126,9 @@ class StatementBuilder:
             count=numbers[0] if single is not None else None))
         return reference, ctype.dtype
 
-    def _affine(self, node: c_ast.Node, domain: isl.Set) -> isl.PwAff | None:
+    def _affine(self, node: c_ast.Node | None, domain: isl.Set) -> isl.PwAff | None:
+        if node is None:
+            return None
         try:
             with self.x.attempt():
                 return affine(self.x, node, domain).value

@@ -238,11 +238,8 @@ def _extract(source: SourceFile, tree: c_ast.FileAST, region: SyntaxRegion, *, p
              effects: Mapping[str, DeclaredEffects], identifiers: frozenset[str], reads: FileReads,
              left: Callable[[], float], infer: Callable[[str], DeclaredEffects | None],
              whole_loops: bool = True) -> Scop:
-    if not left():
-        raise _takes_too_long(source.path, region.items[0], 0.0)
     functions = {f.decl.name: f for f in tree.ext if isinstance(f, c_ast.FuncDef)}
-    if not whole_loops:
-        _check_conditions(source.path, region, {*functions, *pure, *effects})
+    _check_ahead(source.path, region, {*functions, *pure, *effects}, in_time=left() > 0, found=not whole_loops)
     check_directives(source.path, source.text, region)
     scope = scope_at(tree, region)
     check_private_copies(source.path, scope, region)
@@ -268,15 +265,23 @@ def _extract(source: SourceFile, tree: c_ast.FileAST, region: SyntaxRegion, *, p
     return scop
 
 
-def _check_conditions(path: str, region: SyntaxRegion, known: Container[str]) -> None:
-    """Refuse a run that a condition around it ends, before anything in its branches is looked at.
+def _check_ahead(path: str, region: SyntaxRegion, known: Container[str], *, in_time: bool, found: bool) -> None:
+    """Refuse what a glance tells, before anything is rewritten.
 
-    A chain of a hundred choices by `strcmp` is tried at each of them.
+    Parameters
+    ----------
+    known : functions that may be called.
+    found : the region is a run that was found: a chain of a hundred choices by `strcmp` is tried at each of them.
 
     Raises
     ------
-    UnsupportedScopError : a condition calls a function that nothing is known of.
+    BudgetExceededError : there is no time left.
+    UnsupportedScopError : the first condition of a run calls a function that nothing is known of.
     """
+    if not in_time:
+        raise _takes_too_long(path, region.items[0], 0.0)
+    if not found:
+        return
     named = {n.name for n in everything(region.function) if isinstance(n, c_ast.Decl)}
     for item in region.items:
         while isinstance(item, c_ast.If):

@@ -12,7 +12,7 @@ no effects here: its calls stay what they were.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -25,11 +25,11 @@ from polysched.scop.c_frontend.declarations.bindings import function_parameters,
 from polysched.scop.c_frontend.declarations.c_types import ArrayOf, CType, Pointer, Scalar
 from polysched.scop.c_frontend.declarations.effects import DeclaredEffects, Section, bound_of
 from polysched.scop.c_frontend.parse import SyntaxRegion, everything
-from polysched.scop.c_frontend.rewrites.inline import reaching_block
+from polysched.scop.c_frontend.rewrites.reaching import reaching_block
 from polysched.scop.c_frontend.text.regions import TextRegion
 from polysched.scop.limits import LIMITS
 from polysched.scop.plain_c import c_expression
-from polysched.scop.scop import SOME_ELEMENTS, Access, AccessKind, Array, Scop, Storage
+from polysched.scop.scop import SOME_ELEMENTS, Access, Array, Scop, Storage
 
 _SET = isl.dim_type.set
 _NO_TEXT = TextRegion(0, 0, -1, -1, "")
@@ -105,26 +105,25 @@ def _leads_to_numbers(ctype: CType) -> bool:
 def _effects_of(scop: Scop, name: str, types: Mapping[str, CType]) -> DeclaredEffects | None:
     """The sections that a body reaches; None where it names what is not its own and no parameter leads to."""
     numbers = {p.name: p.spelling for p in scop.parameters}
-    if not {a.kind for a in scop.assumptions} <= _HARMLESS or not all(
-            isinstance(types.get(spelling), Scalar) for spelling in numbers.values()):
+    outer = [array for array in scop.arrays if array.storage is not Storage.LOCAL and not _is_own(array, types)]
+    pointers = [_pointer(array, types) for array in outer]
+    if (not {a.kind for a in scop.assumptions} <= _HARMLESS
+            or not all(isinstance(types.get(spelling), Scalar) for spelling in numbers.values())
+            or {pointer for pointer in types if not isinstance(types[pointer], Scalar)} != set(pointers)):
         return None
-    reads: list[Section] = []
-    writes: list[Section] = []
-    for array in scop.arrays:
-        pointer = _pointer(array, types)
-        if array.storage is Storage.LOCAL or (pointer is None and _is_own(array, types)):
-            continue
-        if pointer is None:
-            return None
-        for sections, written in ((reads, False), (writes, True)):
-            reached = [(s.domain, a) for s in scop.statements for a in s.accesses
-                       if a.array == array.name and (a.kind is not AccessKind.READ) == written]
-            if reached:
-                sections.append(_section(pointer, array, reached, numbers))
-    touched = {s.pointer for s in (*reads, *writes)}
-    if any(not isinstance(ctype, Scalar) and each not in touched for each, ctype in types.items()):
-        return None
-    return DeclaredEffects(name, tuple(types), tuple(reads), tuple(writes))
+    reached = [(pointer, array) for pointer, array in zip(pointers, outer, strict=True) if pointer is not None]
+    return DeclaredEffects(name, tuple(types), tuple(_sections(scop, reached, numbers, written=False)),
+                           tuple(_sections(scop, reached, numbers, written=True)))
+
+
+def _sections(scop: Scop, reached: Sequence[tuple[str, Array]], names: Mapping[str, str], *,
+              written: bool) -> Iterator[Section]:
+    """What is read behind pointers, or written."""
+    for pointer, array in reached:
+        accesses = [(s.domain, a) for s in scop.statements for a in s.accesses
+                    if a.array == array.name and a.is_write == written]
+        if accesses:
+            yield _section(pointer, array, accesses, names)
 
 
 def _pointer(array: Array, types: Mapping[str, CType]) -> str | None:
@@ -173,8 +172,8 @@ def _bounds(elements: Sequence[isl.Set], at: int, names: Mapping[str, str]) -> t
 
 
 def _one(like: isl.PwAff) -> isl.PwAff:
-    return isl.PwAff.from_aff(isl.Aff.zero_on_domain(isl.LocalSpace.from_space(like.get_domain_space())).add_constant_val(
-        isl.Val(1)))
+    zero = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(like.get_domain_space()))
+    return isl.PwAff.from_aff(zero.add_constant_val(isl.Val(1)))
 
 
 def _number(text: str, names: Mapping[str, str]) -> c_ast.Node:

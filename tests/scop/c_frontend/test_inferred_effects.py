@@ -46,6 +46,8 @@ static void prints(int n, double *x) { for (int i = 0; i < n; i++) { if (x[i] > 
 static void rows(int n, double **x) { for (int i = 0; i < n; i++) { if (x[i][0] > 9) return; x[i][0] = 2; } }
 static void ends(int *n, double *x) { for (int i = 0; i < *n; i++) { if (x[i] > 9) return; x[i] = 2; } }
 static void wraps(unsigned n, double *x) { for (int i = 0; i < 9; i++) { if (x[i] > 9) return; x[n - 5 + i] = 2; } }
+static int named(double *p, int a) { enum { K = 3 }; p[K] = a + K; return 0; }
+static void put(double *p, int *q) { *q = 5; p[0] = 7; }
 static void bytes(int n, float *x) { for (int i = 0; i < n; i++) { if (x[i] > 9) return; x[i] = 2; } }
 """
 HEAD = "int printf(const char *, ...);\n" + HELPERS
@@ -92,6 +94,8 @@ def test_what_a_call_writes(body: str, array: str, writes: str) -> None:
     "for (int i = 0; i < n; i++) { int k = solve(m, A[i], y + i * m); s[i] += k; until(m, 2.0, A[i]); }",
     "for (int i = 1; i < n; i++) { until(m, 4.0, A[i - 1]); for (int j = 0; j < m; j++) A[i][j] += A[i - 1][j]; }",
     "for (int i = 0; i < n; i++) { spread(m, A[i], y); twice(4, x, y); s[i] = y[1]; }",
+    "int K = 10; for (int i = 0; i < 20; i++) named(s + i, K);",
+    "int k = 2; for (int i = 0; i < 9; i++) { put(s + k, &k); s[k] += k; }",
     "block(n, m, A, 1.5); for (int i = 0; i < n; i++) until(m + 3, 1e9, y + i);",
 ])
 def test_programs_print_what_they_printed(tmp_path: Path, body: str) -> None:
@@ -134,4 +138,5 @@ def test_calling_the_functions_agrees(tmp_path: Path) -> None:
     declared = ("#pragma polysched effects solve(n, d, x) reads d[0:n], x[0:n] writes x[0:n]\n"
                 "#pragma polysched effects until(n, limit, x) reads x[1:n - 1] writes x[1:n - 2]\n")
     path.write_text(declared + HEAD)
-    assert [(c.problem, c.uncalled) for c in check_effects(str(path), declared + HEAD, flags=("-O1",))] == [("", "")] * 2
+    found = check_effects(str(path), declared + HEAD, flags=("-O1",))
+    assert [(c.problem, c.uncalled) for c in found] == [("", "")] * 2

@@ -21,7 +21,7 @@ from polysched.scop.c_frontend.declarations.bindings import (
     identifiers_in,
     stepped_name,
 )
-from polysched.scop.c_frontend.parse import LOOPS, copied, everything, is_step, replace_child
+from polysched.scop.c_frontend.parse import everything, is_step, replace_child
 from polysched.scop.c_frontend.rewrites.late_arguments import (
     Changes,
     FunctionFacts,
@@ -33,9 +33,7 @@ from polysched.scop.limits import LIMITS
 
 UNSET = "polysched_unset"
 """Stands for the value of a variable that has none yet."""
-RETURNED = "polysched_returned"
-"""Stands for the value that a function returns."""
-_BODIES = ("stmt", "iftrue", "iffalse")
+BODIES = ("stmt", "iftrue", "iffalse")
 MOST_NODES = LIMITS.inlined_nodes
 MOST_NODES_INLINED = LIMITS.inlined_nodes_together
 MOST_CALLS_DEEP = LIMITS.inlined_depth
@@ -81,7 +79,7 @@ class Inliner:
         """A subtree with its calls inlined, in place; calls that cannot be inlined stay."""
         for name, child in node.children():
             new = self.rewrite(child)
-            if name in _BODIES and not isinstance(new, c_ast.Compound) and not isinstance(node, c_ast.TernaryOp):
+            if name in BODIES and not isinstance(new, c_ast.Compound) and not isinstance(node, c_ast.TernaryOp):
                 made = self.made_of(new)
                 new = made[0] if len(made) == 1 else c_ast.Compound(list(made), new.coord)
             if new is not child:
@@ -205,7 +203,7 @@ class _Callee:
     def inlined(self) -> c_ast.Node | None:
         """The body as an expression where the function returns a value, else as a block."""
         body = list(self.function.body.block_items or [])
-        if _returns_nothing(self.function):
+        if returns_nothing(self.function):
             return self.block(body)
         own = [*self.parameters, *(n for n in everything(self.function.body) if isinstance(n, c_ast.Decl))]
         self.types = {d.name: d.type for d in own if d.name is not None and _is_scalar(d)}
@@ -223,12 +221,12 @@ class _Callee:
     def statement(self, result: str | None) -> c_ast.Node | None:
         """The body as a block that declares a variable for the result, if one is wanted, and sets it."""
         body = list(self.function.body.block_items or [])
-        if _returns_nothing(self.function):
+        if returns_nothing(self.function):
             return None if result is not None else self.block(body)
         returned = self.function.decl.type.type
         if not isinstance(returned, c_ast.TypeDecl):
             return None
-        made = self.block([_with_result(item, result) for item in body])
+        made = self.block([with_result(item, result) for item in body])
         if made is None or result is None:
             return made
         kind = copy.deepcopy(returned)
@@ -276,8 +274,8 @@ class _Callee:
     def block(self, items: list[c_ast.Node]) -> c_ast.Node | None:
         """The body as a block, with its own names made new."""
         changed = self.inliner.of_functions.changed(self.function)
-        items = _without_returns(items)
-        if _jumps(items):
+        items = without_returns(items)
+        if jumps(items):
             return None
         heads: list[c_ast.Node] = []
         outside = self.inliner.changes.variables(self.function) | {
@@ -349,38 +347,6 @@ class _Callee:
                           value.coord)
 
 
-def reaching_block(function: c_ast.FuncDef) -> list[c_ast.Node] | None:
-    """Statements without `return` that do all that a function does, and perhaps more; None where it has none.
-
-    Rewrite:  if (c) return a; ...; return b;        ->   T polysched_returned;
-                                                          if (c) polysched_returned = a; else { ...; polysched_returned = b; }
-    Rewrite:  while (c) { ...; if (d) return; ... }   ->   while (c) { ...; if (d) break; ... }
-
-    What runs does the same up to a `return`, and may go on behind it.
-    """
-    body, returned = copied(list(function.body.block_items or [])), function.decl.type.type
-    heads: list[c_ast.Node] = []
-    if not _returns_nothing(function):
-        if not isinstance(returned, c_ast.TypeDecl):
-            return None
-        kind = copy.deepcopy(returned)
-        kind.declname, kind.quals = RETURNED, []
-        heads = [c_ast.Decl(RETURNED, [], [], [], [], kind, None, None, function.coord)]
-        body = [_with_result(item, RETURNED) for item in body]
-    items = [_going_on(item, in_loop=False) for item in _without_returns(body)]
-    return None if _jumps(items) else [*heads, *items]
-
-
-def _going_on(node: c_ast.Node, *, in_loop: bool) -> c_ast.Node:
-    """A statement, in place, that leaves a loop where the function is left, and goes on where there is no loop."""
-    if isinstance(node, c_ast.Return) and node.expr is None:
-        return c_ast.Break(node.coord) if in_loop else c_ast.EmptyStatement(node.coord)
-    for name, child in node.children():
-        if name in _BODIES or name.startswith("block_items"):
-            replace_child(node, name, _going_on(child, in_loop=in_loop or isinstance(node, LOOPS)))
-    return node
-
-
 def _names_no_object(node: c_ast.Node, name: str, child: c_ast.Node) -> bool:
     """Whether a child's name is that of a member, a function or a type."""
     match node:
@@ -418,7 +384,7 @@ def _new_value(item: c_ast.Node) -> c_ast.Node | None:
     return item.rvalue if item.op == "=" else c_ast.BinaryOp(item.op[:-1], item.lvalue, item.rvalue, item.coord)
 
 
-def _with_result(node: c_ast.Node, result: str | None) -> c_ast.Node:
+def with_result(node: c_ast.Node, result: str | None) -> c_ast.Node:
     """A copy of a statement with `{ result = e; return; }` for `return e`; what has an effect stays."""
     if isinstance(node, c_ast.Return) and node.expr is not None:
         end = c_ast.Return(None, node.coord)
@@ -428,12 +394,12 @@ def _with_result(node: c_ast.Node, result: str | None) -> c_ast.Node:
                               node.coord)
     made = copy.copy(node)
     for name, child in node.children():
-        if name in _BODIES or name.startswith("block_items"):
-            replace_child(made, name, _with_result(child, result))
+        if name in BODIES or name.startswith("block_items"):
+            replace_child(made, name, with_result(child, result))
     return made
 
 
-def _jumps(items: list[c_ast.Node]) -> bool:
+def jumps(items: list[c_ast.Node]) -> bool:
     """Whether control may go elsewhere than to the end of the statements."""
     return any(isinstance(n, c_ast.Return | c_ast.Goto | c_ast.Label) for i in items for n in everything(i))
 
@@ -447,7 +413,7 @@ def _calls_function(node: c_ast.Node, name: str) -> bool:
                for n in everything(node))
 
 
-def _without_returns(items: list[c_ast.Node]) -> list[c_ast.Node]:
+def without_returns(items: list[c_ast.Node]) -> list[c_ast.Node]:
     """Statements that return nothing, with what a `return` skips under the opposite condition.
 
     Rewrite:  if (c) return; rest   ->   if (!c) { rest }
@@ -457,11 +423,11 @@ def _without_returns(items: list[c_ast.Node]) -> list[c_ast.Node]:
         if isinstance(item, c_ast.Return) and item.expr is None:
             return items[:at]
         if isinstance(item, c_ast.Compound) and at == len(items) - 1:
-            return [*items[:at], c_ast.Compound(_without_returns(_block(item)), item.coord)]
+            return [*items[:at], c_ast.Compound(without_returns(_block(item)), item.coord)]
         if isinstance(item, c_ast.If) and item.iffalse is None:
             then = _opened(_block(item.iftrue))
             if then and isinstance(then[-1], c_ast.Return) and then[-1].expr is None and not _has_effect(item.cond):
-                rest = c_ast.Compound(_without_returns(items[at + 1:]), item.coord)
+                rest = c_ast.Compound(without_returns(items[at + 1:]), item.coord)
                 return [*items[:at], _either(item, then[:-1], rest)]
     return items
 
@@ -495,7 +461,7 @@ def _has_effect(node: c_ast.Node) -> bool:
     return any(isinstance(n, c_ast.Assignment) or is_step(n) for n in everything(node))
 
 
-def _returns_nothing(function: c_ast.FuncDef) -> bool:
+def returns_nothing(function: c_ast.FuncDef) -> bool:
     result = function.decl.type.type
     names = getattr(getattr(result, "type", None), "names", None)
     return isinstance(result, c_ast.TypeDecl) and names == ["void"]
