@@ -32,6 +32,7 @@ class Circuit:
     inputs: dict[str, Word] = field(default_factory=dict)
     products: dict[tuple[tuple[int, ...], tuple[int, ...]], Word] = field(default_factory=dict)
     gates: dict[tuple[str, int, int], int] = field(default_factory=dict)
+    known: dict[int, tuple[Expr, Word]] = field(default_factory=dict)   # by identity: places share expressions
     top: int = 1
 
     def __post_init__(self) -> None:
@@ -126,6 +127,12 @@ class Circuit:
         ------
         NotACircuit : see the class.
         """
+        found = self.known.get(id(e))
+        if found is None:
+            found = self.known[id(e)] = (e, self._word(e))
+        return found[1]
+
+    def _word(self, e: Expr) -> Word:
         if e.dtype.is_float:
             raise NotACircuit(e.dtype.name)
         match e:
