@@ -157,10 +157,14 @@ def as_choice(scop: Scop, statement: Statement, *,
     if value is None:
         return None
     written = replace(target, kind=AccessKind.MUST_WRITE)
-    used = _loaded(value)
-    used |= {r for a in statement.accesses if a.reference in used for r in _named_in_subscripts(a)}
-    reads = [a for a in (*statement.reads, *(() if twins else (old,))) if a.reference in used]
+    reads = [a for a in (*statement.reads, *(() if twins else (old,))) if a.reference in _used(statement, value)]
     return replace(statement, body=(Assign(written.reference, value, dtype),), accesses=(*reads, written))
+
+
+def _used(statement: Statement, value: Expr) -> set[str]:
+    """The accesses that a value names, and those in their subscripts."""
+    used = _loaded(value)
+    return used | {r for a in statement.accesses if a.reference in used for r in _named_in_subscripts(a)}
 
 
 def _only_target(statement: Statement) -> Access | None:

@@ -49,10 +49,7 @@ def _as_choices(scop: Scop, statement: Statement) -> Scop | None:
     made: list[Statement] = []
     taken = {s.name for s in scop.statements}
     for array in written:
-        own = _only_writing(statement, array)
-        updates = any(a.op is not None for a in assignments(own.body))
-        part = as_choice(scop, own) if updates else as_choice(
-            scop, own, exists=partial(may_always_be_accessed, scop, statement))
+        part = _as_choice(scop, statement, _only_writing(statement, array))
         if part is None:
             return None
         if made:
@@ -61,6 +58,13 @@ def _as_choices(scop: Scop, statement: Statement) -> Scop | None:
         taken.add(part.name)
         made.append(part)
     return _placed(scop, statement, made) if made else None
+
+
+def _as_choice(scop: Scop, whole: Statement, own: Statement) -> Statement | None:
+    """The part of a statement that writes one array as one assignment."""
+    if any(a.op is not None for a in assignments(own.body)):
+        return as_choice(scop, own)
+    return as_choice(scop, own, exists=partial(may_always_be_accessed, scop, whole))
 
 
 def _are_apart(statement: Statement, written: Collection[str]) -> bool:
