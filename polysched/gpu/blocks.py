@@ -25,6 +25,7 @@ from polysched.gpu.limits import LIMITS
 from polysched.gpu.mapping import BlockChoice, Launch
 from polysched.gpu.options import BLOCKS
 from polysched.gpu.throughput import LaunchModel, points_that_share
+from polysched.gpu.warps import known_extent
 from polysched.scop.scop import Scop
 from polysched.target.gpus import Gpu
 
@@ -99,6 +100,9 @@ class BlockSearch:
 
     def steps(self, at: Sizes) -> Iterator[Sizes]:
         """The sizes next to some."""
+        yield from (own for own in self._next(at) if all(map(self._has_values, range(len(own.block)), *own)))
+
+    def _next(self, at: Sizes) -> Iterator[Sizes]:
         if self.blocks:
             yield from (Sizes(block, at.points) for block in _next_blocks(at.block)
                         if self._is_block(Sizes(block, at.points)))
@@ -127,6 +131,11 @@ class BlockSearch:
                               whole_waves=self.exact, known=self.known) for gpu in self.gpus)
         seconds = [model.seconds().values() for model in models]
         return Cost(geometric_mean(map(max, seconds)), geometric_mean(map(sum, seconds)))
+
+    def _has_values(self, which: int, edge: int, count: int) -> bool:
+        """Whether every point along a coordinate has a value, at least in the first block."""
+        domain, function = self.start.domain, self.start.coordinates[which]
+        return count == 1 or edge * (count - 1) < known_extent(self.known, domain, function, self.sizes)
 
     def _is_block(self, sizes: Sizes) -> bool:
         """Whether a block has a warp at least, no more work items than all devices run, and a grid that all have."""
