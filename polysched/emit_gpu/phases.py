@@ -203,8 +203,9 @@ def phase_loops(mapping: GpuMapping, launch: Launch, names: DeviceNames, places:
     if not all(_is_linear(statement, moved) for statement in scop.statements):
         return ()
     outside = fixed(launch.domain, dict(zip(places.host, launch.host, strict=True)))
-    runs = within_values(launch, places.firsts, launched_at(launch, places.host, scop.context.params()), outside,
-                         launch.edges)
+    runs = launched_at(launch, places.host, scop.context.params())
+    if all(phase.tensor is None for phase in launch.phases):   # beside products ptxas spills registers without a test
+        runs = within_values(launch, places.firsts, runs, outside, launch.edges)
     return tuple(_Builder(mapping=mapping, launch=launch, names=names, places=places, runs=runs,
                           number=str(number) if number else "").made(phase)
                  for number, phase in enumerate(launch.phases))
