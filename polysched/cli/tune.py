@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                        help="candidates that are built and judged (default: 64 where --minutes is not given)")
     group.add_argument("--minutes", type=positive_seconds, metavar="M", help="wall time of the search")
     group.add_argument("--database", metavar="FILE", help="keep every trial, and what was chosen")
-    group.add_argument("--resume", action="store_true", help="do not repeat trials that the database has")
+    group.add_argument("--resume", action="store_true", help="do not repeat trials that the database has, unless other programs disturbed them")
     group.add_argument("--space", metavar="FILE.py:FUNCTION|automatic", default="automatic",
                        help="a template (default: %(default)s, a union of rules)")
     group.add_argument("--terms", action="store_true",
