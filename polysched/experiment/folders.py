@@ -6,7 +6,9 @@ results are committed beside them.
 
 from __future__ import annotations
 
+import importlib.metadata
 import importlib.util
+import re
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -21,6 +23,7 @@ from polysched.experiment.definition import Experiment
 CONFIG = "experiment.toml"
 RUN = "run.py"
 PREFIX = "polysched_experiment_"
+_REQUIREMENT = re.compile(r"([\w.-]+).*\bextra == [\"']([\w-]+)[\"']")
 _LOADED_FROM: set[str] = set()
 
 
@@ -154,8 +157,32 @@ def load_module(path: Path) -> ModuleType:
             raise UsageError(f"the experiment's file is not Python: {error.msg}",
                              where=f"{error.filename}:{error.lineno}",
                              witness=(error.text or "").strip() or None) from None
+        if isinstance(error, ModuleNotFoundError):
+            raise UsageError(missing(error), where=str(path)) from None
         raise
     return module
+
+
+def missing(error: ImportError) -> str:
+    """What an experiment needs and is not there, with the extra that brings it."""
+    needed = (error.name or "").partition(".")[0]
+    if not isinstance(error, ModuleNotFoundError) or not needed:
+        return f"the experiment needs what is not installed: {error}"
+    extra = extra_of(needed)
+    return f"the experiment needs {needed}, which is not installed" + (
+        f": python -m pip install 'polysched[{extra}]'" if extra else "")
+
+
+def extra_of(package: str) -> str:
+    """The extra that brings a package, of several the one of its name; empty where none does."""
+    try:
+        requirements = importlib.metadata.requires("polysched") or []
+    except importlib.metadata.PackageNotFoundError:
+        return ""
+    wanted = package.replace("_", "-").lower()
+    extras = [found[2] for found in map(_REQUIREMENT.match, requirements)
+              if found is not None and found[1].replace("_", "-").lower() == wanted]
+    return wanted if wanted in extras else next(iter(extras), "")
 
 
 def _come_first(folder: Path) -> None:
