@@ -6,6 +6,7 @@ results are committed beside them.
 
 from __future__ import annotations
 
+import difflib
 import importlib.metadata
 import importlib.util
 import re
@@ -87,8 +88,10 @@ def find(name: str) -> Found:
     for root in roots():
         if (root / name / CONFIG).is_file():
             return read_folder(root / name)
-    known = ", ".join(found.name for found in list_experiments())
-    raise UsageError(f"there is no experiment {name}", hint=f"those that exist: {known}")
+    known = [found.name for found in list_experiments()]
+    close = difflib.get_close_matches(name, known, n=1)
+    raise UsageError(f"there is no experiment {name}",
+                     hint=f"did you mean {close[0]}?" if close else f"those that exist: {', '.join(known)}")
 
 
 def read_folder(folder: Path) -> Found:

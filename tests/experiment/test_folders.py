@@ -49,7 +49,7 @@ def test_the_nearest_folder_with_experiments_comes_first(tmp_path: Path, monkeyp
     assert find("group/inner").folder == (tmp_path / "inside" / "experiments" / "group" / "inner").resolve()
     assert find("outer").config["number"] == 5
     assert find(str(tmp_path / "experiments" / "outer")).name == "outer"
-    with pytest.raises(UsageError, match=r"no experiment inner\n.*those that exist: group/inner"):
+    with pytest.raises(UsageError, match=r"no experiment inner\n.*did you mean group/inner"):
         find("inner")
 
 
@@ -103,6 +103,11 @@ def test_what_is_not_installed_is_told_with_the_extra_that_brings_it(
     (tmp_path / "run.py").write_text("import no_such_peer.part\n")
     with pytest.raises(UsageError, match=r"needs no_such_peer, which is not installed: .*'polysched\[peers\]'"):
         load_module(tmp_path / "run.py")
+
+
+def test_an_experiment_of_nearly_that_name_is_named() -> None:
+    with pytest.raises(UsageError, match="there is no experiment polibench\n  hint: did you mean polybench?"):
+        find("polibench")
 
 
 def test_no_file_is_no_experiment(tmp_path: Path) -> None:

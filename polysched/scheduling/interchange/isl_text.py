@@ -95,7 +95,8 @@ def _read_in_budget(what: str, read: Callable[[isl.Context, str], Value], text: 
 
 def _quotients(piece: str) -> int:
     """How many variables isl makes of a relation's quotients and of what it quantifies, at most."""
-    return len(_QUOTIENT.findall(piece)) + sum(names.count(",") + 1 for names in _QUANTIFIED.findall(piece))
+    quantified = sum(found[1].count(",") + 1 for found in _QUANTIFIED.finditer(piece))
+    return len(_QUOTIENT.findall(piece)) + quantified
 
 
 def _foreign_node(node: isl.ScheduleNode, dates: int = 0) -> str:

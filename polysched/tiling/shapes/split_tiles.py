@@ -193,8 +193,8 @@ def pieces_of(domain: isl.UnionSet, time: isl.UnionPwAff, faces: Faces, *, steps
     if count < 2 or low is None or high is None or grown is None:
         return None
     origin = isl.UnionPwAff.pw_aff_on_domain(domain.universe(), low)
-    extent = high.sub(low).add_constant_val(isl_value(1))
-    pieces = Pieces(upper=upper.sub(origin), lower=lower.sub(origin), extent=extent,
+    whole = high.sub(low).add_constant_val(isl_value(1))
+    pieces = Pieces(upper=upper.sub(origin), lower=lower.sub(origin), extent=whole,
                     least=2 * -(-grown // 2) + 1, count=count, space=faces.space, gap=grown + 1)
     extent = _number(pieces.extent)
     if extent is None:
