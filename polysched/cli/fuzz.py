@@ -13,7 +13,7 @@ from polysched.cli.conventions import STANDARD, add_json
 from polysched.cli.shown.output import Output, prepared
 from polysched.cli.shown.progress import progress
 from polysched.cli.shown.unserved import OF_CAMPAIGNS, refuse_unserved
-from polysched.cli.values import natural, positive, positive_seconds
+from polysched.cli.values import natural
 from polysched.errors import UsageError, WrongResultError
 
 if TYPE_CHECKING:
@@ -45,8 +45,7 @@ instruction, and run against the program at two sizes; the table has the share o
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of the command."""
-    parser.add_argument("--count", type=positive, default=100, metavar="N",
-                        help="how many programs (default: %(default)s)")
+    parser.add_argument("--count", type=int, default=100, metavar="N", help="how many programs (default: %(default)s)")
     parser.add_argument("--seed", type=natural, default=0, metavar="N",
                         help="number of the first program (default: %(default)s)")
     parser.add_argument("--programs", choices=("affine", "contractions"), default="affine",
@@ -55,19 +54,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--instructions", action="store_true",
                         help="random described instructions against programs that are the same function, or nearly")
     parser.add_argument("--graphs", action="store_true", help="random operator graphs against the interpreter")
-    parser.add_argument("--pairs", type=positive, default=200, metavar="N",
+    parser.add_argument("--pairs", type=int, default=200, metavar="N",
                         help="how many pairs with --instructions (default: %(default)s)")
     parser.add_argument("--results", metavar="FILE",
                         help="with --instructions, one JSON line per pair; - is standard output")
-    parser.add_argument("--time-limit", type=positive_seconds, default=10.0, metavar="S",
+    parser.add_argument("--time-limit", type=float, default=10.0, metavar="S",
                         help="with --instructions, CPU time of one pair; one that needs more is a fault (default: "
                              "%(default)g)")
     add_json(parser, "every finding")
     parser.add_argument("--save", type=Path, metavar="DIR", default=Path("polysched-fuzz"),
                         help="folder for wrong programs, made smaller, and slow ones (default: %(default)s)")
-    parser.add_argument("--jobs", type=positive, default=os.cpu_count() or 1, metavar="N",
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N",
                         help="processes at a time (default: one per core)")
-    parser.add_argument("--limit-seconds", type=positive_seconds, default=10.0, metavar="S",
+    parser.add_argument("--limit-seconds", type=float, default=10.0, metavar="S",
                         help="CPU time of one program in one configuration; one that needs more is slow (default: "
                              "%(default)g)")
     parser.add_argument("--data-dependent", type=float, default=0.02, metavar="P",
