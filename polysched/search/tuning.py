@@ -34,7 +34,7 @@ from polysched.search.building import (
 from polysched.search.database import Records, Winner, opened
 from polysched.search.identity import CanonicalScop, Key, Place, canonical_scop, key_of, place_of
 from polysched.search.limits import LIMITS
-from polysched.search.models import MODELS, MakeModel, Model
+from polysched.search.models import MODELS, MakeModel, Model, batch_of
 from polysched.search.packages.cluster import cluster_runner
 from polysched.search.packages.with_optuna import with_optuna
 from polysched.search.pool import PoolBuilder, is_readable
@@ -259,8 +259,7 @@ class Search:
 
         Parameters
         ----------
-        resume : trials that the database has are not repeated, but for those of which other programs disturbed every
-            sample; those that were made here never are.
+        resume : as for `tune`; trials that were made here are never repeated.
         bounded : ask for the time that no program can go below.
 
         Raises
@@ -312,11 +311,10 @@ class Search:
         known = self.known.get((proposal.recipe.text, "search"))
         if known is None or known.code != candidate.code:
             self._forget()   # the others were timed with other C
-            known = None
-        if known is not None and known.is_settled:
+        elif known.is_settled:
             self.repeated += 1
             told.append(known)
-        else:
+        if not told:
             self._race([candidate], against=None, phase="search", pairs=LIMITS.search_pairs, told=told.append)
         first = told[0]
         self.codes[candidate.code] = replace(first, disturbed=(), pairs=tuple((own, own) for _, own in first.pairs))
@@ -366,7 +364,7 @@ class Search:
             if proposal.recipe.text not in self.tried:
                 self.pool[proposal.recipe.text] = proposal
                 self.ranked.add(proposal.recipe.text)
-        batch = _batch(self.pool, self.model, count, self.draw)
+        batch = batch_of(self.pool, self.model, count, self.draw)
         self.tried |= {p.recipe.text for p in batch}
         return batch
 
@@ -489,20 +487,6 @@ class Search:
         scop = self.explorer.dependences(Recipe()).scop
         return sum(b.choices.times * least_seconds(scop, plan, self.options.target())
                    for b, plan in plans) / self.key.place.threads
-
-
-def _batch(pool: dict[str, Proposal], model: Model, count: int, draw: random.Random) -> list[Proposal]:
-    """The best by the model, and some drawn from all; they leave the pool, and so do the worst of too many."""
-    batch: list[Proposal] = []
-    ranked = sorted(pool, key=lambda text: (model.seconds(pool[text]), text))
-    for text in ranked[LIMITS.pool:]:
-        del pool[text]
-    del ranked[LIMITS.pool:]
-    for place in range(min(count, len(ranked))):
-        explored = place >= count - int(LIMITS.explored_share * count)
-        text = ranked.pop(draw.randrange(len(ranked)) if explored else 0)
-        batch.append(pool.pop(text))
-    return batch
 
 
 __all__ = ["AUTOMATIC", "Budget", "Search", "tune"]
