@@ -31,7 +31,8 @@ from polysched.cli.values import (
     (outer_tile_edges, "0,256", (0, 256)), (loop_order, "2,0,1", (2, 0, 1)), (packed_arrays, "auto", None),
     (packed_arrays, "none", ()), (packed_arrays, "A, B", ("A", "B")), (register_block, "8x32", (8, 32)),
     (block_edges, "256", (256,)), (block_edges, "32,4,2", (32, 4, 2)),
-    (positive, "7", 7), (natural, "0", 0), (positive_seconds, "0.5", 0.5), (band_member, "3", 3), (band_member, "none", NO_LOOP),
+    (positive, "7", 7), (natural, "0", 0),
+    (positive_seconds, "0.5", 0.5), (band_member, "3", 3), (band_member, "none", NO_LOOP),
     (share, "0", 0.0), (share, "1e-2", 0.01)])
 def test_values(convert: Callable[[str], object], text: str, value: object) -> None:
     assert convert(text) == value

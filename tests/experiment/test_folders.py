@@ -106,7 +106,7 @@ def test_what_is_not_installed_is_told_with_the_extra_that_brings_it(
 
 
 def test_an_experiment_of_nearly_that_name_is_named() -> None:
-    with pytest.raises(UsageError, match="there is no experiment polibench\n  hint: did you mean polybench?"):
+    with pytest.raises(UsageError, match=r"there is no experiment polibench\n  hint: did you mean polybench\?"):
         find("polibench")
 
 
