@@ -233,7 +233,8 @@ def _of_match(scop: Scop, launch: Launch, sizes: Mapping[str, int], statement: S
     if isinstance(loops, str):
         return loops
     wanted = product_groups(match)
-    if needs_more(match, [name for name, loop in loops.items() if loop.host is not None]):
+    hosted = _hosted(loops)
+    if needs_more(match, hosted):
         return "the match needs code around the cube"
     if not wanted:
         return f"{match.intrinsic.name} is no product of two matrices"
@@ -249,8 +250,7 @@ def _of_match(scop: Scop, launch: Launch, sizes: Mapping[str, int], statement: S
     known = [own for own in operands if own is not None]
     if len(known) != len(operands):
         return "an operand of the cube is no element of an array"
-    hosted = tuple(loop for loop in loops.values() if loop.host is not None and loop not in sums)
-    if not _once(statement, match, (*sums, *hosted)):
+    if not _once(statement, match, (*sums, *hosted.values())):
         return "several iterations around the cube add to one element"
     return CubeStage(statement=statement.name, match=match, rows=rows, columns=columns, sums=sums,
                      units=(extents[wanted[0]], extents[wanted[1]], extents[wanted[2]]),
@@ -281,6 +281,11 @@ def _loops(launch: Launch, sizes: Mapping[str, int], statement: Statement) -> di
             loop = replace(loop, offset=form.constant)
             found[loop.name] = replace(loop, host=number) if kind == "host" else replace(loop, coordinate=number)
     return found
+
+
+def _hosted(loops: Mapping[str, Loop]) -> dict[str, Loop]:
+    """The loops that the host runs, one iteration around all tiles."""
+    return {name: loop for name, loop in loops.items() if loop.host is not None}
 
 
 def _once(statement: Statement, match: Match, apart: tuple[Loop, ...]) -> bool:
