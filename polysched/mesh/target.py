@@ -87,7 +87,8 @@ class MeshTarget(Shown):
         parts = _parts(self.alive)
         if len(parts) == 1:
             return self
-        kept = set(max(parts, key=len))
+        largest = max(parts, key=len)
+        kept = set(largest)
         return replace(self, dead=tuple(c for c in product(range(self.rows), range(self.columns)) if c not in kept))
 
     def headline(self) -> str:
