@@ -180,7 +180,8 @@ def _compiled(graph: Graph, drawn: RandomModel) -> CompiledModel:
         if not graph.symbols or drawn.opened is None:
             raise
     name, axis = drawn.opened
-    return compile_graph(graph, sizes={symbol: drawn.inputs[name].shape[axis] for symbol in graph.symbols})
+    size = int(drawn.inputs[name].shape[axis])
+    return compile_graph(graph, sizes=dict.fromkeys(graph.symbols, size))
 
 
 def _run(model: CompiledModel, arrays: Arrays, *, is_first: bool) -> Arrays:
