@@ -169,9 +169,14 @@ def refuse_device(arguments: argparse.Namespace) -> None:
 
 def chosen_target(arguments: argparse.Namespace) -> Target:
     """The value of `--target`, with the costs of `--machine`."""
-    from polysched.target import find_target
+    from polysched.target import TARGETS, find_target
     from polysched.target.calibrated import read_calibrated
     refuse_device(arguments)
+    known = (*TARGETS, *WORK_ITEMS, RANKS)
+    if arguments.target not in known and (close := meant(arguments.target, known)) and not (
+            os.path.exists(arguments.target)):
+        raise UsageError(f"no target {arguments.target}{close}",
+                         hint=f"one of {', '.join(known)}, or a JSON file")
     target = find_target(arguments.target)
     return target if arguments.machine is None else read_calibrated(arguments.machine).of_target(target)
 

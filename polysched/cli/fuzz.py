@@ -13,6 +13,7 @@ from polysched.cli.conventions import STANDARD, add_json
 from polysched.cli.shown.output import Output, prepared
 from polysched.cli.shown.progress import progress
 from polysched.cli.shown.unserved import OF_CAMPAIGNS, refuse_unserved
+from polysched.cli.values import natural
 from polysched.errors import UsageError, WrongResultError
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ instruction, and run against the program at two sizes; the table has the share o
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of the command."""
     parser.add_argument("--count", type=int, default=100, metavar="N", help="how many programs (default: %(default)s)")
-    parser.add_argument("--seed", type=int, default=0, metavar="N",
+    parser.add_argument("--seed", type=natural, default=0, metavar="N",
                         help="number of the first program (default: %(default)s)")
     parser.add_argument("--programs", choices=("affine", "contractions"), default="affine",
                         help="any loops and assignments, or sums of products computed by instructions (default: "

@@ -26,6 +26,7 @@ from polysched.cli.shown.model_page import check_page_name, lines_of_model, page
 from polysched.cli.shown.output import Output, prepared
 from polysched.cli.shown.programs import check_sizes
 from polysched.cli.shown.unserved import OF_MODELS, refuse_unserved
+from polysched.cli.values import natural, positive
 from polysched.errors import UsageError
 
 if TYPE_CHECKING:
@@ -70,11 +71,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--plan", metavar="FILE", help="write the plan: kernels, bytes, and why they are not fewer; a "
                         "picture where FILE ends in .svg or .html, else text; - is standard output")
     parser.add_argument("--inputs", metavar="FILE.npz", help="arrays by the names of the inputs (default: random ones)")
-    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the random inputs (default: %(default)s)")
+    parser.add_argument("--seed", type=natural, default=1, metavar="N",
+                        help="of the random inputs (default: %(default)s)")
     parser.add_argument("--verify", choices=("onnxruntime", "reference"),
                         help="compare the outputs with those of ONNX Runtime, or of the operators' references in NumPy")
     parser.add_argument("--time", action="store_true", help="time it beside ONNX Runtime, in alternation")
-    parser.add_argument("--threads", type=int, metavar="N", help="threads of both (default: every core of the process)")
+    parser.add_argument("--threads", type=positive, metavar="N",
+                        help="threads of both (default: every core of the process)")
     parser.add_argument("--database", metavar="FILE", help="use what `polysched tune MODEL` found for its kernels here")
     parser.add_argument("--stored", choices=("float32", "float16", "bfloat16"), default="float32",
                         help="how products and what follows them (float16) or constant weights alone (bfloat16) stand "

@@ -25,6 +25,7 @@ from polysched.cli.values import (
     band_member,
     block_edges,
     loop_order,
+    natural,
     outer_tile_edges,
     packed_arrays,
     positive,
@@ -244,7 +245,7 @@ def add_tiling(group: argparse._ActionsContainer, *, collapse: bool = True) -> N
                        metavar="auto|split|wavefronts|diamonds",
                        help="the same as a choice of three, with diamonds, whose tiles all start together (default: "
                             "auto); or BAND:VALUE")
-    group.add_argument("--vector-bits", type=int, choices=(0, 128, 256, 512), default=None,
+    group.add_argument("--vector-bits", type=natural, choices=(0, 128, 256, 512), default=None,
                        help="width of the vectors in the emitted code; 0 leaves them to the C compiler "
                             "(default: the target's)")
     add_assume(group)
@@ -294,7 +295,7 @@ def add_scheduling(group: argparse._ActionsContainer) -> None:
                        help="which loop nests the scheduler fuses (default: %(default)s)")
     group.add_argument("--iss", action="store_true", dest="split_index_sets",
                        help="cut periodic domains in the middle, where that makes time tileable (index-set splitting)")
-    group.add_argument("--concurrent-start", type=int, default=0, metavar="DIMENSIONS",
+    group.add_argument("--concurrent-start", type=natural, default=0, metavar="DIMENSIONS",
                        help="in how many dimensions tiles of a pipeline shall start together, as diamonds (default: 0)")
     group.add_argument("--expand", action=argparse.BooleanOptionalAction, default=True,
                        help="give temporaries a copy per iteration where that frees the order (default: --expand)")

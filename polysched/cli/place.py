@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from polysched.cli.conventions import STANDARD, Input, add_json, add_size
 from polysched.cli.shown.output import prepared
 from polysched.cli.shown.unserved import OF_PLACEMENTS, refuse_unserved
+from polysched.cli.values import natural, positive
 from polysched.errors import PlacementError, UsageError
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="what is placed; '-': a graph as JSON from standard input")
     parser.add_argument("--mesh", type=Input, required=True, metavar="RxC|FILE",
                         help="the mesh: rows x columns, or a JSON file; - reads standard input")
-    parser.add_argument("--core-memory", type=int, metavar="BYTES", help="memory of a core")
+    parser.add_argument("--core-memory", type=positive, metavar="BYTES", help="memory of a core")
     parser.add_argument("--core-speed", type=float, metavar="OPS", help="operations per second of a core")
     parser.add_argument("--link", type=float, metavar="BYTES", help="bytes per second of a link in one direction")
     parser.add_argument("--hop", type=float, metavar="SECONDS", help="latency of a link with its router")
@@ -49,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="how positions are found; exact: CP-SAT, to 64 cores (default: %(default)s)")
     parser.add_argument("--routing", choices=ROUTINGS, default="adaptive",
                         help="each message along its row or its column first, or all along rows (default: %(default)s)")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the annealing (default: %(default)s)")
+    parser.add_argument("--seed", type=natural, default=0, metavar="N", help="of the annealing (default: %(default)s)")
     parser.add_argument("--picture", metavar="FILE.svg", help="draw cores by operator and links by load")
     parser.add_argument("--verify", action="store_true", help="walk every message again and compare the loads")
     parser.add_argument("--compare", action="store_true",

@@ -21,7 +21,7 @@ from polysched.cli.shown.order import add_verify_order, verify_order_if_asked
 from polysched.cli.shown.output import STANDARD_OUTPUT, prepared, refuse_same_file
 from polysched.cli.shown.progress import Progress, progress
 from polysched.cli.shown.unserved import refuse_unserved
-from polysched.cli.values import positive, positive_seconds, share
+from polysched.cli.values import natural, positive, positive_seconds, share
 from polysched.errors import RunFailedError, UsageError, WrongResultError
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def add_measuring(parser: argparse.ArgumentParser) -> None:
                        help="timed pairs of original and transformed code (default: %(default)s)")
     group.add_argument("--budget", type=positive_seconds, default=20.0, metavar="SECONDS",
                        help="start no further pair after this time (default: %(default)g; at least 3 pairs run)")
-    group.add_argument("--seed", type=int, default=1, metavar="N", help="of the input values")
+    group.add_argument("--seed", type=natural, default=1, metavar="N", help="of the input values")
     group.add_argument("--tolerance", type=share, metavar="SHARE",
                        help="how far floats may differ from the original's, over the larger of an element and the mean "
                             "magnitude of its array; 0 for equal bits; what --tensor-cores tf32 computes needs about "

@@ -12,7 +12,7 @@ from polysched.cli.shown.output import prepared
 from polysched.cli.shown.programs import check_sizes, is_c_file, is_named, named_scop, named_sketch, named_tensor
 from polysched.cli.shown.progress import Progress, progress
 from polysched.cli.shown.unserved import OF_SEARCHES, refuse_unserved
-from polysched.cli.values import positive, positive_seconds
+from polysched.cli.values import natural, positive, positive_seconds
 from polysched.errors import UsageError
 from polysched.measure.processes.workspace import workspace
 
@@ -56,7 +56,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                        help="candidates that are built and judged (default: 64 where --minutes is not given)")
     group.add_argument("--minutes", type=positive_seconds, metavar="M", help="wall time of the search")
     group.add_argument("--database", metavar="FILE", help="keep every trial, and what was chosen")
-    group.add_argument("--resume", action="store_true", help="do not repeat trials that the database has")
+    group.add_argument("--resume", action="store_true",
+                       help="do not repeat trials that the database has, unless other programs disturbed them")
     group.add_argument("--space", metavar="FILE.py:FUNCTION|automatic", default="automatic",
                        help="a template (default: %(default)s, a union of rules)")
     group.add_argument("--terms", action="store_true",
@@ -71,7 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                        help="what ranks candidates before they are built: the projected model, that with a correction "
                             "learned from the trials, or the same with boosted trees of polysched[tune] (default: "
                             "%(default)s)")
-    group.add_argument("--seed", type=int, default=0, metavar="S", help="of all draws (default: %(default)s)")
+    group.add_argument("--seed", type=natural, default=0, metavar="S", help="of all draws (default: %(default)s)")
     add_size(group, "what is run has it; parameters without one get a value that suits a measurement; NAME=64..2048 "
                     "searches at sampled sizes, and keeps few variants for all of them", ranges=True)
     group.add_argument("--samples", type=positive, default=4, metavar="N",

@@ -148,6 +148,13 @@ def positive(text: str) -> int:
     return int(text)
 
 
+def natural(text: str) -> int:
+    """A whole number that is at least 0."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 on")
+    return int(text)
+
+
 def share(text: str) -> float:
     """A number from 0 on and below 1: a relative difference."""
     try:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import islpy as isl
 
 from polysched.scop.body import Load, references, walk
+from polysched.scop.points import isl_value
 from polysched.scop.schedule_nodes import NodeKind, kind_of
 from polysched.scop.scop import Access, Scop, Statement, union_map
 
@@ -23,7 +24,7 @@ def access_schedule(scop: Scop) -> isl.Schedule:
         stage_of = access_stages(statement)
         for access in statement.accesses:
             domain = isl.UnionSet.from_set(isl.Set.universe(access.tagged_relation.domain().get_space()))
-            value = isl.Val.int_from_si(isl.DEFAULT_CONTEXT, stage_of[access.reference])
+            value = isl_value(stage_of[access.reference])
             stages = stages.union_add(isl.UnionPwAff.val_on_domain(domain, value))
     if stages.n_pw_aff() == 0:
         return schedule

@@ -1,9 +1,11 @@
 """Branches that choose the value of one element become choices of that value.
 
-    if (t > 127) t = 127;    ->    t = t > 127 ? 127 : t;
+    if (t > 127) t = 127;                    ->    t = t > 127 ? 127 : t;
+    if (a > b) R[i] = a; else R[i] = b;      ->    R[i] = a > b ? a : b;
 
 Only the chosen side of a choice is evaluated, so nothing is read that was not read before.  The element is always
-written then, which nobody sees where it is a scalar of the region, or where the condition reads it anyway.
+written then, which nobody sees where every branch writes it, where it is a scalar of the region, or where the
+condition reads it anyway.
 
 Source: J. R. Allen, K. Kennedy, C. Porterfield, J. Warren, "Conversion of control dependence to data dependence",
 POPL 1983.
@@ -11,7 +13,7 @@ POPL 1983.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from polysched.scop.body import (
@@ -26,13 +28,13 @@ from polysched.scop.body import (
     assignments,
     walk,
 )
-from polysched.scop.dtypes import DType, promote, usual_conversion
+from polysched.scop.dtypes import DType, common_type
 from polysched.scop.scop import Access, AccessKind, Array, Scop, Statement
 
 
 def without_branches(scop: Scop) -> Scop:
     """The program with every such branch as one assignment; the same object where there is none."""
-    statements = tuple(_converted(scop, s) or s for s in scop.statements)
+    statements = tuple(as_choice(scop, s) or s for s in scop.statements)
     return scop if statements == scop.statements else replace(scop, statements=statements)
 
 
@@ -133,15 +135,21 @@ def _chosen_update(condition: Expr, then: _Update | None, otherwise: _Update | N
     return _Update(then.op, Select(condition, then.operand, otherwise.operand, then.operand.dtype))
 
 
-def _converted(scop: Scop, statement: Statement) -> Statement | None:
-    """The statement as one assignment; None where it is none, or its element may not always be written."""
+def as_choice(scop: Scop, statement: Statement, *,
+              exists: Callable[[Access], bool] = lambda _: False) -> Statement | None:
+    """The statement as one assignment; None where it is none, or its element may not always be written.
+
+    Parameters
+    ----------
+    exists : whether an element may be written in every instance for another reason.
+    """
     if len(statement.body) != 1 or not isinstance(branch := statement.body[0], If):
         return None
     target = _only_target(statement)
     if target is None:
         return None
     twins = [a for a in statement.reads if _same_element(a, target)]
-    if not _may_always_be_written(scop.array(target.array), branch, twins):
+    if not _may_always_be_written(scop.array(target.array), branch, twins) and not exists(target):
         return None
     old = twins[0] if twins else replace(target, reference=f"{target.reference}_old", kind=AccessKind.READ)
     dtype = next(assignments(statement.body)).dtype
@@ -149,10 +157,14 @@ def _converted(scop: Scop, statement: Statement) -> Statement | None:
     if value is None:
         return None
     written = replace(target, kind=AccessKind.MUST_WRITE)
-    used = _loaded(value)
-    used |= {r for a in statement.accesses if a.reference in used for r in _named_in_subscripts(a)}
-    reads = [a for a in (*statement.reads, *(() if twins else (old,))) if a.reference in used]
+    reads = [a for a in (*statement.reads, *(() if twins else (old,))) if a.reference in _used(statement, value)]
     return replace(statement, body=(Assign(written.reference, value, dtype),), accesses=(*reads, written))
+
+
+def _used(statement: Statement, value: Expr) -> set[str]:
+    """The accesses that a value names, and those in their subscripts."""
+    used = _loaded(value)
+    return used | {r for a in statement.accesses if a.reference in used for r in _named_in_subscripts(a)}
 
 
 def _only_target(statement: Statement) -> Access | None:
@@ -162,9 +174,20 @@ def _only_target(statement: Statement) -> Access | None:
 
 
 def _may_always_be_written(array: Array, branch: If, twins: Sequence[Access]) -> bool:
-    """Whether the element exists in every instance: a temporary scalar, or one that the condition reads."""
+    """Whether the element exists in every instance: one that all ways write, or the condition reads, or a scalar."""
     named = _loaded(branch.condition)
-    return (array.is_scalar and array.is_temporary) or any(a.reference in named for a in twins)
+    return (array.is_scalar and array.is_temporary) or any(a.reference in named for a in twins) \
+        or _is_always_written((branch,))
+
+
+def _is_always_written(items: tuple[BodyStatement, ...]) -> bool:
+    """Whether there is one assignment on every way through some items of a body."""
+    match items:
+        case (Assign(),):
+            return True
+        case (If() as branch,):
+            return _is_always_written(branch.then) and _is_always_written(branch.otherwise)
+    return False
 
 
 def _loaded(value: Expr) -> set[str]:
@@ -200,9 +223,5 @@ def assigned_value(item: Assign, old: Expr) -> Expr:
     """What an assignment writes, in the type of its element."""
     value = item.value
     if item.op is not None:
-        value = Binary(item.op, old, value, _common(item.op, item.dtype, value.dtype))
+        value = Binary(item.op, old, value, common_type(item.op, item.dtype, value.dtype))
     return value if value.dtype == item.dtype else Cast(value, item.dtype)
-
-
-def _common(op: str, old: DType, value: DType) -> DType:
-    return promote(old) if op in ("<<", ">>") else usual_conversion(old, value)

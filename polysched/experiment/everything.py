@@ -12,7 +12,7 @@ from pathlib import Path
 
 from polysched.errors import OutputError, PolyschedError
 from polysched.experiment.driver import cases_of, make_parser, make_settings, run_experiment, select, unmeasured
-from polysched.experiment.folders import Found, load
+from polysched.experiment.folders import Found, load, missing
 from polysched.experiment.tables import markdown_table
 
 logger = logging.getLogger(__name__)
@@ -89,7 +89,7 @@ def _attempted(found: Found, attempt: Callable[[], str]) -> Outcome:
         more = f": {witness[:LONGEST_WITNESS]}" if witness else ""
         return Outcome(name=found.name, problem=f"{error.problem}{more}")
     except ImportError as error:
-        return Outcome(name=found.name, problem=f"it needs what is not installed: {error}")
+        return Outcome(name=found.name, problem=missing(error))
     except Exception as error:  # an experiment's own fault, told with its traceback: the others are no worse for it
         logger.exception("the experiment %s has an error of its own", found.name)
         return Outcome(name=found.name, problem=f"an error of its own: {type(error).__name__}: {error}")

@@ -6,7 +6,10 @@ results are committed beside them.
 
 from __future__ import annotations
 
+import difflib
+import importlib.metadata
 import importlib.util
+import re
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -21,6 +24,7 @@ from polysched.experiment.definition import Experiment
 CONFIG = "experiment.toml"
 RUN = "run.py"
 PREFIX = "polysched_experiment_"
+_REQUIREMENT = re.compile(r"([\w.-]+).*\bextra == [\"']([\w-]+)[\"']")
 _LOADED_FROM: set[str] = set()
 
 
@@ -84,8 +88,10 @@ def find(name: str) -> Found:
     for root in roots():
         if (root / name / CONFIG).is_file():
             return read_folder(root / name)
-    known = ", ".join(found.name for found in list_experiments())
-    raise UsageError(f"there is no experiment {name}", hint=f"those that exist: {known}")
+    known = [found.name for found in list_experiments()]
+    close = difflib.get_close_matches(name, known, n=1)
+    raise UsageError(f"there is no experiment {name}",
+                     hint=f"did you mean {close[0]}?" if close else f"those that exist: {', '.join(known)}")
 
 
 def read_folder(folder: Path) -> Found:
@@ -154,8 +160,32 @@ def load_module(path: Path) -> ModuleType:
             raise UsageError(f"the experiment's file is not Python: {error.msg}",
                              where=f"{error.filename}:{error.lineno}",
                              witness=(error.text or "").strip() or None) from None
+        if isinstance(error, ModuleNotFoundError):
+            raise UsageError(missing(error), where=str(path)) from None
         raise
     return module
+
+
+def missing(error: ImportError) -> str:
+    """What an experiment needs and is not there, with the extra that brings it."""
+    needed = (error.name or "").partition(".")[0]
+    if not isinstance(error, ModuleNotFoundError) or not needed:
+        return f"the experiment needs what is not installed: {error}"
+    extra = extra_of(needed)
+    return f"the experiment needs {needed}, which is not installed" + (
+        f": python -m pip install 'polysched[{extra}]'" if extra else "")
+
+
+def extra_of(package: str) -> str:
+    """The extra that brings a package, of several the one of its name; empty where none does."""
+    try:
+        requirements = importlib.metadata.requires("polysched") or []
+    except importlib.metadata.PackageNotFoundError:
+        return ""
+    wanted = package.replace("_", "-").lower()
+    extras = [found[2] for found in map(_REQUIREMENT.match, requirements)
+              if found is not None and found[1].replace("_", "-").lower() == wanted]
+    return wanted if wanted in extras else next(iter(extras), "")
 
 
 def _come_first(folder: Path) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import islpy as isl
 import numpy as np
 
+from polysched.scop.points import isl_value
 from polysched.scop.scop import Access, Scop, Statement
 
 
@@ -89,7 +90,7 @@ def _fixed_distances(access: Access, step: tuple[int, ...]) -> tuple[int | None,
     space = access.relation.get_space().domain()
     moved = isl.MultiAff.identity_on_domain_space(space)
     for k, by in enumerate(step):
-        moved = moved.set_aff(k, moved.get_aff(k).add_constant_val(isl.Val.int_from_si(space.get_ctx(), by)))
+        moved = moved.set_aff(k, moved.get_aff(k).add_constant_val(isl_value(by)))
     pairs = access.relation.reverse().apply_range(isl.Map.from_multi_aff(moved)).apply_range(access.relation)
     distance = pairs.deltas()
     if distance.is_empty():

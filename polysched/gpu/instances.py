@@ -7,6 +7,8 @@ from functools import reduce
 
 import islpy as isl
 
+from polysched.scop.points import isl_value
+
 
 def fixed(domain: isl.UnionSet, values: Mapping[str, isl.UnionPwAff]) -> isl.UnionSet:
     """The instances at which each function equals the parameter of its name.
@@ -38,13 +40,13 @@ def dealt(domain: isl.UnionSet, function: isl.UnionPwAff, lane: str, count: int)
     parameter = isl.UnionPwAff.param_on_domain_id(domain, _identity(lane))
     offsets = function.intersect_domain(domain).sub(parameter).get_pw_aff_list()
     parts = (offsets.get_at(k) for k in range(offsets.n_pw_aff()))
-    found = [isl.UnionSet.from_set(own.mod_val(isl.Val.int_from_si(own.get_ctx(), count)).zero_set()) for own in parts]
+    found = [isl.UnionSet.from_set(own.mod_val(isl_value(count)).zero_set()) for own in parts]
     return reduce(lambda total, part: total.union(part), found, isl.UnionSet.empty(domain.get_space()))
 
 
 def _between(offset: isl.PwAff, length: int) -> isl.Set:
     """Where a function is at least 0 and less than a length."""
-    above = offset.neg().add_constant_val(isl.Val.int_from_si(offset.get_ctx(), length - 1))
+    above = offset.neg().add_constant_val(isl_value(length - 1))
     return offset.nonneg_set().intersect(above.nonneg_set())
 
 

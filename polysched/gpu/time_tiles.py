@@ -30,6 +30,7 @@ from polysched.gpu.staging import has_temporaries
 from polysched.gpu.teams import active_within
 from polysched.scheduling.schedule import Schedule
 from polysched.scop.budget import with_budget
+from polysched.scop.points import isl_value
 
 
 def with_time_tiles(schedule: Schedule, node: HostNode, *, options: GpuOptions) -> HostNode:
@@ -97,7 +98,7 @@ class _Tiler:
         function = self.loop.function
         numbered = []
         for number, part in enumerate(parts):
-            place = isl.UnionPwAff.val_on_domain(part.domain, isl.Val.int_from_si(part.domain.get_ctx(), number))
+            place = isl.UnionPwAff.val_on_domain(part.domain, isl_value(number))
             numbered.append(_scaled(function.intersect_domain(part.domain), len(parts)).add(place))
         return _joined(numbered, parts)
 
@@ -109,12 +110,12 @@ def _joined(functions: Sequence[isl.UnionPwAff], parts: Sequence[Launch]) -> isl
 
 
 def _scaled(function: isl.UnionPwAff, factor: int) -> isl.UnionPwAff:
-    return function.scale_val(isl.Val.int_from_si(function.get_ctx(), factor))
+    return function.scale_val(isl_value(factor))
 
 
 def _tile_of(function: isl.UnionPwAff, edge: int) -> isl.UnionPwAff:
     """The number of the tile of a value."""
-    return function.scale_down_val(isl.Val.int_from_si(function.get_ctx(), edge)).floor()
+    return function.scale_down_val(isl_value(edge)).floor()
 
 
 def _slope(step: isl.UnionPwAff, coordinate: isl.UnionPwAff, active: list[Active], *, both: bool) -> int | None:

@@ -14,6 +14,7 @@ import islpy as isl
 from polysched.dependence.dependences import DependenceKind, Dependences
 from polysched.gpu.limits import LIMITS
 from polysched.scop.budget import with_budget
+from polysched.scop.points import isl_value
 from polysched.scop.scop import Access, AccessKind, Array, Scop, Statement
 from polysched.target.one_line import OneLine
 
@@ -42,7 +43,7 @@ class DeviceArray(OneLine):
         """The elements in front of the first one that the region may touch; a device has none of them."""
         if self.array.is_scalar or self.used.is_empty():
             return isl.Set.empty(self.used.get_space())
-        return self.used.upper_bound_val(isl.dim_type.set, 0, isl.Val.int_from_si(self.used.get_ctx(), -1))
+        return self.used.upper_bound_val(isl.dim_type.set, 0, isl_value(-1))
 
     def __str__(self) -> str:
         if self.by_value:

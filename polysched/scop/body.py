@@ -223,6 +223,18 @@ def walk(expr: Expr) -> Iterator[Expr]:
         yield from walk(child)
 
 
+def distinct(*expressions: Expr) -> Iterator[Expr]:
+    """Every node of some expressions once, also where several places share it: as objects, not by their values."""
+    seen: set[int] = set()
+    left = list(reversed(expressions))
+    while left:
+        e = left.pop()
+        if id(e) not in seen:
+            seen.add(id(e))
+            yield e
+            left += reversed(children(e))
+
+
 def rebuild(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
     """Rewrite bottom-up: `change` sees each node after its operands were rewritten."""
     old = children(expr)
@@ -230,6 +242,21 @@ def rebuild(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
     if any(a is not b for a, b in zip(old, new, strict=True)):   # else the tree itself stays, uncopied
         expr = with_children(expr, new)
     return change(expr)
+
+
+def rebuild_shared(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
+    """As `rebuild`; a node that several places share is changed once, and they share what it becomes."""
+    made: dict[int, Expr] = {}
+
+    def of(e: Expr) -> Expr:
+        if id(e) not in made:
+            old = children(e)
+            new = tuple([of(child) for child in old])
+            same = all(a is b for a, b in zip(old, new, strict=True))
+            made[id(e)] = change(e if same else with_children(e, new))
+        return made[id(e)]
+
+    return of(expr)
 
 
 def with_children(expr: Expr, new: tuple[Expr, ...]) -> Expr:
@@ -282,28 +309,29 @@ def unconditional_references(body: tuple[BodyStatement, ...]) -> Iterator[str]:
     for item in body:
         match item:
             case Assign():
-                yield from _certain_loads(item.value)
+                yield from certain_loads(item.value)
                 if item.read is not None:
                     yield item.read
                 yield item.target
             case If() | While():
-                yield from _certain_loads(item.condition)
+                yield from certain_loads(item.condition)
             case Perform():
-                yield from _certain_loads(item.call)
+                yield from certain_loads(item.call)
                 yield from (r for r in (item.read, item.target) if r is not None)
 
 
-def _certain_loads(expr: Expr) -> Iterator[str]:
+def certain_loads(expr: Expr) -> Iterator[str]:
+    """References of the loads that every evaluation of an expression carries out."""
     match expr:
         case Load():
             yield expr.reference
         case Binary(op=op) if op in LOGICAL:
-            yield from _certain_loads(expr.left)
+            yield from certain_loads(expr.left)
         case Select():
-            yield from _certain_loads(expr.condition)
+            yield from certain_loads(expr.condition)
         case _:
             for child in children(expr):
-                yield from _certain_loads(child)
+                yield from certain_loads(child)
 
 
 def branch_conditions(body: tuple[BodyStatement, ...]) -> Iterator[Expr]:

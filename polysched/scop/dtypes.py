@@ -143,3 +143,8 @@ def usual_conversion(left: DType, right: DType) -> DType:
         return left if left.bits > right.bits else right
     signed, unsigned = (left, right) if left.kind is Kind.SIGNED else (right, left)
     return signed if signed.bits > unsigned.bits else unsigned
+
+
+def common_type(op: str, left: DType, right: DType) -> DType:
+    """The type in which an arithmetic operator computes; that of a shift is its promoted left operand (C11 6.5.7)."""
+    return promote(left) if op in ("<<", ">>") else usual_conversion(left, right)

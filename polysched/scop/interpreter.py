@@ -45,7 +45,7 @@ from polysched.scop.c_arithmetic import (
     round_float,
 )
 from polysched.scop.complex_arithmetic import complex_function, complex_operation, convert
-from polysched.scop.dtypes import BFLOAT16, FLOAT64, LONGDOUBLE, DType, part_of, promote, usual_conversion
+from polysched.scop.dtypes import BFLOAT16, FLOAT64, LONGDOUBLE, DType, common_type, part_of, usual_conversion
 from polysched.scop.points import fix_parameters, instances_in_order, isl_value, pairs_of, value_at
 from polysched.scop.scop import Access, Array, Scop, Statement, Storage
 
@@ -246,8 +246,7 @@ class _StatementRunner:
         """`(dtype)(old op value)` in the common type (C11 6.5.16.2); a shift keeps the left type (6.5.7)."""
         assert item.op is not None
         assert item.read is not None
-        shift = item.op in ("<<", ">>")
-        dtype = promote(item.dtype) if shift else usual_conversion(item.dtype, item.value.dtype)
+        dtype = common_type(item.op, item.dtype, item.value.dtype)
         whole = Binary(item.op, Load(item.read, item.dtype), item.value, dtype)
         return self.value(Cast(whole, item.dtype))
 

@@ -13,9 +13,14 @@ from polysched.scop.box_points import in_every_box
 
 SetOrMap = TypeVar("SetOrMap", isl.Set, isl.Map)
 
+LONG = 1 << 63
+"""The first number that is too large for C's `long`."""
+
 
 def isl_value(number: int) -> isl.Val:
-    """A number of any size; `isl.Val` itself takes what fits a long."""
+    """A number of any size; `isl.Val.int_from_si` takes what fits a long."""
+    if -LONG <= number < LONG:
+        return isl.Val.int_from_si(isl.DEFAULT_CONTEXT, number)
     return isl.Val(str(number), isl.DEFAULT_CONTEXT)
 
 

@@ -29,6 +29,9 @@ class SearchLimits:
     least_to_learn: int = constant(8, unit="trials", source="one batch; before, the projected model ranks alone")
     most_correction: float = constant(2.0, unit="1", source="logarithm of the largest factor between model and machine")
     trees: int = constant(60, unit="trees", source="of the boosted model, of depth 3")
+    pool: int = constant(4096, unit="recipes", source="that are ranked and may be built; the worst of more are dropped")
+    explored_share: float = constant(0.25, unit="1", source="of a batch, drawn from all that were ranked: the model "
+                                     "ranks the wrong way round on some kernels")
     # trial.py
     contenders: int = constant(12, unit="recipes", source="get a second race: the fastest of hundreds by five samples "
                                "had luck, too")
@@ -39,10 +42,7 @@ class SearchLimits:
                                      "built: as long as two or three trials take")
     generation: int = constant(256, unit="recipes", source="ranked anew for each batch, most of them near the fastest: "
                                "a twentieth of what its trials take")
-    pool: int = constant(4096, unit="recipes", source="that are ranked and may be built; the worst of more are dropped")
     batch: int = constant(8, unit="recipes", source="built together, then raced: no build runs while one is timed")
-    explored_share: float = constant(0.25, unit="1", source="of a batch, drawn from all that were ranked: the model "
-                                     "ranks the wrong way round on some kernels")
     most_vain: int = constant(64, unit="recipes", source="in a row whose C was known or that a stage refused: a small "
                               "kernel has few codes, and a search for more of them would build without end")
     search_pairs: int = constant(5, unit="pairs", source="samples of a trial; the sign of 20% shows in five")

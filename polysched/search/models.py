@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import random
 from collections.abc import Callable, Hashable, Sequence
 from math import exp, inf, log, log2
 from typing import Any, Protocol
@@ -165,6 +166,20 @@ class Boosted(Residual):
         from xgboost import DMatrix
         found: np.ndarray = self.fitted.predict(DMatrix(rows))
         return found
+
+
+def batch_of(pool: dict[str, Proposal], model: Model, count: int, draw: random.Random) -> list[Proposal]:
+    """The best by the model, and some drawn from all; they leave the pool, and so do the worst of too many."""
+    batch: list[Proposal] = []
+    ranked = sorted(pool, key=lambda text: (model.seconds(pool[text]), text))
+    for text in ranked[LIMITS.pool:]:
+        del pool[text]
+    del ranked[LIMITS.pool:]
+    for place in range(min(count, len(ranked))):
+        explored = place >= count - int(LIMITS.explored_share * count)
+        text = ranked.pop(draw.randrange(len(ranked)) if explored else 0)
+        batch.append(pool.pop(text))
+    return batch
 
 
 MODELS: dict[str, MakeModel] = {"projected": Projected, "residual": Residual, "boosted": Boosted}

@@ -93,7 +93,7 @@ def tune_all(programs: Sequence[Weighted], *, database: str | Path, budget: Budg
     Parameters
     ----------
     budget : of all together.
-    resume : trials that the database has are not repeated.
+    resume : trials that the database has are not repeated, unless other programs disturbed all of their samples.
     on_trial : told each trial once, and how many there were of all programs.
     others : as for `tune`.
 

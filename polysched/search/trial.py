@@ -53,6 +53,11 @@ class Trial(OneLine):
         return tuple(pair for number, pair in enumerate(self.pairs) if number not in self.disturbed)
 
     @property
+    def is_settled(self) -> bool:
+        """Whether it needs no other measurement: it is not right, or some sample was not disturbed."""
+        return self.verdict is not Verdict.TIMED or bool(self.clean)
+
+    @property
     def ratios(self) -> tuple[float, ...]:
         """How many times as fast as what it was timed with, by clean pairs; by all where there are none."""
         return ratios_of(self.clean or self.pairs)

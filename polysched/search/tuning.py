@@ -34,7 +34,7 @@ from polysched.search.building import (
 from polysched.search.database import Records, Winner, opened
 from polysched.search.identity import CanonicalScop, Key, Place, canonical_scop, key_of, place_of
 from polysched.search.limits import LIMITS
-from polysched.search.models import MODELS, MakeModel, Model
+from polysched.search.models import MODELS, MakeModel, Model, batch_of
 from polysched.search.packages.cluster import cluster_runner
 from polysched.search.packages.with_optuna import with_optuna
 from polysched.search.pool import PoolBuilder, is_readable
@@ -96,7 +96,7 @@ def tune(program: str | Path | Scop, *, space: Space | Recipe | str = AUTOMATIC,
         is as `search.tune_range`, whose budget is that of each sampled size.
     budget : 64 trials unless given.
     database : file that keeps every trial and what was chosen, made where there is none; or what does so.
-    resume : trials that the database has are not repeated.
+    resume : trials that the database has are not repeated, unless other programs disturbed all of their samples.
     options : what recipes do not say: numerics, the machine, how the file is read.
     strategy : a name of `strategies.STRATEGIES`, `optuna`, or what makes one.
     model : a name of `models.MODELS`, or what makes one; it ranks recipes before they are built.
@@ -176,6 +176,7 @@ class Search:
     given_builder, given_runner, cluster : who makes and judges candidates; this machine where none are given.
     ranked : the recipes that the model ranked.
     ahead : codes that are compiled, or were.
+    pick, first : what came of the model's pick; the same once it is right.
     """
 
     scop: Scop
@@ -210,6 +211,7 @@ class Search:
     emitted: int = 0
     repeated: int = 0
     first: Trial | None = None
+    pick: Trial | None = None
     reference: Candidate | None = None
     made: dict[str, Candidate] = field(default_factory=dict)
     ahead: set[str] = field(default_factory=set)
@@ -257,7 +259,7 @@ class Search:
 
         Parameters
         ----------
-        resume : trials that the database has are not repeated; those that were made here never are.
+        resume : as for `tune`; trials that were made here are never repeated.
         bounded : ask for the time that no program can go below.
 
         Raises
@@ -307,18 +309,25 @@ class Search:
         self.reference = candidate
         told: list[Trial] = []
         known = self.known.get((proposal.recipe.text, "search"))
-        if known is not None and known.code == candidate.code:
+        if known is None or known.code != candidate.code:
+            self._forget()   # the others were timed with other C
+        elif known.is_settled:
             self.repeated += 1
             told.append(known)
-        else:
-            self._forget()   # the others were timed with other C
+        if not told:
             self._race([candidate], against=None, phase="search", pairs=LIMITS.search_pairs, told=told.append)
         first = told[0]
         self.codes[candidate.code] = replace(first, disturbed=(), pairs=tuple((own, own) for _, own in first.pairs))
+        self.pick = first
         if first.verdict is not Verdict.TIMED:
             raise RunFailedError(f"the model's pick has no times: {first.verdict.value}", where=self.scop.name,
                                  witness=first.reason, hint="`polysched run` says more; other sizes or inputs may suit")
         return first
+
+    def _settled(self, proposal: Proposal, phase: Phase) -> Trial | None:
+        """The record of a recipe; none where other programs disturbed all of its samples: it is measured again."""
+        known = self.known.get((proposal.recipe.text, phase))
+        return known if known is not None and known.is_settled else None
 
     def _forget(self) -> None:
         """Drop the records of earlier searches."""
@@ -355,7 +364,7 @@ class Search:
             if proposal.recipe.text not in self.tried:
                 self.pool[proposal.recipe.text] = proposal
                 self.ranked.add(proposal.recipe.text)
-        batch = _batch(self.pool, self.model, count, self.draw)
+        batch = batch_of(self.pool, self.model, count, self.draw)
         self.tried |= {p.recipe.text for p in batch}
         return batch
 
@@ -370,14 +379,14 @@ class Search:
         new: list[Candidate] = []
         unknown: list[Proposal] = []
         for proposal in batch:
-            known = self.known.get((proposal.recipe.text, "search"))
+            known = self._settled(proposal, "search")
             if known is None or self.makes_known:
                 unknown.append(proposal)
             else:
                 self.repeated += 1
                 self._count(replace(known, trace=proposal.trace), told)
         for proposal, candidate in zip(unknown, self._candidates(unknown), strict=True):
-            known = self.known.get((proposal.recipe.text, "search"))
+            known = self._settled(proposal, "search")
             if isinstance(candidate, PolyschedError):
                 self.explorer.refuse(proposal, candidate)
             elif known is not None and known.code == candidate.code:
@@ -448,7 +457,7 @@ class Search:
         unmade = [proposal for proposal in proposals if proposal.recipe.text not in self.made]
         made = dict(zip((p.recipe.text for p in unmade), self._candidates(unmade), strict=True))
         for proposal in proposals:
-            known = self.known.get((proposal.recipe.text, phase))
+            known = self._settled(proposal, phase)
             candidate = made.get(proposal.recipe.text) or self.made[proposal.recipe.text]
             if isinstance(candidate, PolyschedError):
                 self.explorer.refuse(proposal, candidate)
@@ -478,20 +487,6 @@ class Search:
         scop = self.explorer.dependences(Recipe()).scop
         return sum(b.choices.times * least_seconds(scop, plan, self.options.target())
                    for b, plan in plans) / self.key.place.threads
-
-
-def _batch(pool: dict[str, Proposal], model: Model, count: int, draw: random.Random) -> list[Proposal]:
-    """The best by the model, and some drawn from all; they leave the pool, and so do the worst of too many."""
-    batch: list[Proposal] = []
-    ranked = sorted(pool, key=lambda text: (model.seconds(pool[text]), text))
-    for text in ranked[LIMITS.pool:]:
-        del pool[text]
-    del ranked[LIMITS.pool:]
-    for place in range(min(count, len(ranked))):
-        explored = place >= count - int(LIMITS.explored_share * count)
-        text = ranked.pop(draw.randrange(len(ranked)) if explored else 0)
-        batch.append(pool.pop(text))
-    return batch
 
 
 __all__ = ["AUTOMATIC", "Budget", "Search", "tune"]

@@ -106,13 +106,16 @@ class TensorizeLimits:
     product_bits: int = constant(
         9, unit="bits", source="of a factor: equality of wider multipliers is hard for SAT solvers")
     circuit_nodes: int = constant(
-        20_000, unit="nodes", source="of expressions that become clauses, every occurrence counted")
+        20_000, unit="nodes", source="of expressions that become clauses, shared ones once")
     solver_seconds: float = constant(60.0, unit="s", source="of one question to the solver, on whichever machine")
     equality_samples: int = constant(4096, unit="inputs", source="tried at random ahead of any proof")
 
     # equality/normal_form.py
     normal_form_steps: int = constant(
         20_000, unit="steps", source="some 100 ms; bodies of shipped instructions take fewer than 200")
+
+    longest_name: int = constant(
+        1000, unit="characters", source="of what is no sum or product, beyond which a digest stands for its text")
 
     # equality/questions.py
     exhaustive_operations: int = constant(

@@ -172,7 +172,8 @@ class TilingLimits:
     search_slack: float = constant(
         1e-5, unit="1", source="of the least cost, from which on no other order of tile loops is tried: what orders of "
                                "elementwise kernels differ by was below 1e-7")
-
+    most_extent: int = constant(
+        1 << 62, unit="iterations", source="of a loop whose tiles are searched: the solver's integers have 63 bits")
     kept_searches: int = constant(
         256, unit="searches", source="whose tiles are kept, since codes of one program differ in few bands")
 

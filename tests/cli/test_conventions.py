@@ -286,6 +286,8 @@ def test_a_target_by_file_and_one_that_does_not_exist(tmp_path):
     assert "vector_size(16)" in polysched("c2c", "in.c", "--target", "generic", folder=tmp_path).stdout
     unknown = polysched("c2c", "in.c", "--target", "cray", folder=tmp_path)
     assert unknown.stderr == "polysched: no target cray\n  hint: one of host, generic, or a JSON file\n"
+    near = polysched("c2c", "in.c", "--target", "opncl", folder=tmp_path)
+    assert near.stderr.startswith("polysched: no target opncl; did you mean opencl?\n")
     assert "generic" in polysched("machine", "--targets", folder=tmp_path).stdout
 
 

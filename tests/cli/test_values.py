@@ -13,6 +13,7 @@ from polysched.cli.values import (
     band_member,
     block_edges,
     loop_order,
+    natural,
     outer_tile_edges,
     packed_arrays,
     positive,
@@ -30,7 +31,8 @@ from polysched.cli.values import (
     (outer_tile_edges, "0,256", (0, 256)), (loop_order, "2,0,1", (2, 0, 1)), (packed_arrays, "auto", None),
     (packed_arrays, "none", ()), (packed_arrays, "A, B", ("A", "B")), (register_block, "8x32", (8, 32)),
     (block_edges, "256", (256,)), (block_edges, "32,4,2", (32, 4, 2)),
-    (positive, "7", 7), (positive_seconds, "0.5", 0.5), (band_member, "3", 3), (band_member, "none", NO_LOOP),
+    (positive, "7", 7), (natural, "0", 0),
+    (positive_seconds, "0.5", 0.5), (band_member, "3", 3), (band_member, "none", NO_LOOP),
     (share, "0", 0.0), (share, "1e-2", 0.01)])
 def test_values(convert: Callable[[str], object], text: str, value: object) -> None:
     assert convert(text) == value
@@ -43,7 +45,7 @@ def test_values(convert: Callable[[str], object], text: str, value: object) -> N
     (register_block, "8x"), (register_block, "0x8"), (register_block, "8x-1"), (positive, "0"), (positive, "-1"),
     (positive, "1.5"), (positive, "\u00b2"), (positive_seconds, "0"), (positive_seconds, "inf"),
     (positive_seconds, "nan"), (positive_seconds, "x"), (band_member, "-1"), (band_member, "i"),
-    (share, "1"), (share, "-1e-9"), (share, "nan"), (share, "x")])
+    (share, "1"), (share, "-1e-9"), (share, "nan"), (share, "x"), (natural, "-1"), (natural, "x")])
 def test_what_is_no_value(convert: Callable[[str], object], text: str) -> None:
     with pytest.raises(argparse.ArgumentTypeError) as refused:
         convert(text)

@@ -32,6 +32,7 @@ def same_results(scop: Scop, changed: Scop) -> None:
 REPLACED = {   # each becomes one statement per assignment of an array
     "chain": nest("int t = A[i][k] * B[k][j]; int s = C[i][j] + t; C[i][j] = s;"),
     "branches": nest("long t = (long)C[i][j] + A[i][k]; if (t > 99) t = 99; else if (t < -9) t = -9; C[i][j] = t;"),
+    "both branches": nest("int t = A[i][k]; if (t < B[k][j]) C[i][j] = t; else C[i][j] = B[k][j];"),
     "branch after branch": nest("int t = A[i][k]; if (t < 0) t = -t; if (t > 100) { t = 100; } C[i][j] += t;"),
     "compound": nest("int s; s = A[i][k]; s *= B[k][j]; s -= 3; s <<= 1; C[i][j] ^= s;"),
     "compound branch": nest("int t = A[i][k]; if (t < 0) t += B[k][j]; C[i][j] += t;"),
@@ -73,6 +74,10 @@ BRANCHES = {
     "if (C[i][j] > 3) C[i][j] = A[i][k]; else D[i][j] = 1;": False,
     "if (C[i][j] > 3) { C[i][j] = A[i][k]; C[i][j] += 1; }": False,
     "if (A[i][k] > 3) { if (C[i][j] < 2) C[i][j] = 1; }": False,
+    "if (A[i][k] > 3) C[i][j] = A[i][k]; else C[i][j] = B[k][j];": True,
+    "if (A[i][k] > 3) { if (B[k][j] < 2) C[i][j] = 1; else C[i][j] -= 2; } else C[i][j] = 3;": True,
+    "if (A[i][k] > 3) { if (B[k][j] < 2) C[i][j] = 1; } else C[i][j] = 3;": False,
+    "if (A[i][k] > 3) D[i][j] = A[i][k]; else D[i][j] = D[i][j] / 2;": True,
 }
 LONG = nest("int t = A[i][k];" + "".join(f"if (t > {90 - n}) t = {80 - n};" for n in range(9)) + "C[i][j] += t;")
 

@@ -73,7 +73,7 @@ def test_whatever_an_experiment_does_the_others_run(tmp_path: Path) -> None:
     assert "ZeroDivisionError" in done.stderr
     assert "4 of 5 experiments did not end well" in done.stderr
     assert outcomes(done.stdout) == {
-        "absent": "it needs what is not installed: No module named 'no_such_peer'",
+        "absent": "the experiment needs no_such_peer, which is not installed",
         "bug": "an error of its own: KeyError: 'x'",
         "refused": "3 of 3 cases have no result: one: this case is refused hint: choose another",
         "toy": "good", "zero": "an error of its own: ZeroDivisionError: division by zero"}

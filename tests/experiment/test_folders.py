@@ -49,7 +49,7 @@ def test_the_nearest_folder_with_experiments_comes_first(tmp_path: Path, monkeyp
     assert find("group/inner").folder == (tmp_path / "inside" / "experiments" / "group" / "inner").resolve()
     assert find("outer").config["number"] == 5
     assert find(str(tmp_path / "experiments" / "outer")).name == "outer"
-    with pytest.raises(UsageError, match=r"no experiment inner\n.*those that exist: group/inner"):
+    with pytest.raises(UsageError, match=r"no experiment inner\n.*did you mean group/inner"):
         find("inner")
 
 
@@ -84,13 +84,30 @@ def test_files_beside_another_experiment_are_not_found(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("run", "error", "words"), [
     ("EXPERIMENT = 5\n", UsageError, "defines no EXPERIMENT"), ("def f(:\n", UsageError, "not Python: invalid syntax"),
-    ("import nowhere_at_all\n", ModuleNotFoundError, "nowhere_at_all"), ("1 / 0\n", ZeroDivisionError, "division")])
+    ("import nowhere_at_all\n", UsageError, "nowhere_at_all"), ("1 / 0\n", ZeroDivisionError, "division")])
 def test_a_file_that_is_no_experiment_is_the_same_twice(run: str, error: type[Exception], words: str,
                                                         tmp_path: Path) -> None:
     folder = made(tmp_path / "e", run=run)
     for _ in range(2):
         with pytest.raises(error, match=words):
             load(folder)
+
+
+def test_what_is_not_installed_is_told_with_the_extra_that_brings_it(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.metadata.requires", lambda name: [
+        "numpy>=1.26", 'torch>=2.4; extra == "peers"', 'torch>=2.6; extra == "torch"',
+        'no-such-peer[all]>=1; (platform_system == "Linux") and extra == "peers"'])
+    assert folders.extra_of("torch") == "torch"
+    assert folders.extra_of("numpy") == ""
+    (tmp_path / "run.py").write_text("import no_such_peer.part\n")
+    with pytest.raises(UsageError, match=r"needs no_such_peer, which is not installed: .*'polysched\[peers\]'"):
+        load_module(tmp_path / "run.py")
+
+
+def test_an_experiment_of_nearly_that_name_is_named() -> None:
+    with pytest.raises(UsageError, match=r"there is no experiment polibench\n  hint: did you mean polybench\?"):
+        find("polibench")
 
 
 def test_no_file_is_no_experiment(tmp_path: Path) -> None:

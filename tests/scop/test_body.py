@@ -17,7 +17,9 @@ from polysched.scop.body import (
     Load,
     Select,
     Unary,
+    distinct,
     rebuild,
+    rebuild_shared,
     walk,
 )
 from polysched.scop.body import children as below
@@ -67,3 +69,13 @@ def test_trees_are_values() -> None:
                    FLOAT32)
     assert again == TREE
     assert hash(again) == hash(TREE)
+
+
+def test_what_places_share_is_changed_once_and_stays_shared() -> None:
+    shared = Binary("*", X, X, FLOAT32)
+    for _ in range(40):
+        shared = Binary("+", shared, shared, FLOAT32)
+    assert sum(1 for _ in distinct(shared)) == 42
+    made = rebuild_shared(shared, lambda e: ONE if e is X else e)
+    assert sum(1 for _ in distinct(made)) == 42
+    assert not any(e is X for e in distinct(made))

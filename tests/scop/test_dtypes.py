@@ -24,6 +24,7 @@ from polysched.scop.dtypes import (
     UINT64,
     DType,
     Kind,
+    common_type,
     promote,
     usual_conversion,
 )
@@ -74,3 +75,9 @@ def test_common_types(left: DType, right: DType, common: DType) -> None:
 def test_narrow_integers_become_int() -> None:
     assert [promote(t) for t in (BOOL, INT8, UINT8, INT32, UINT32, FLOAT16)] == [
         INT32, INT32, INT32, INT32, UINT32, FLOAT16]
+
+
+def test_a_shift_has_the_type_of_its_left_operand() -> None:
+    for op in ("<<", ">>"):
+        assert common_type(op, INT8, UINT64) == common_type(op, INT32, UINT32) == INT32
+    assert common_type("+", INT32, UINT32) == UINT32

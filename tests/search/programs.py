@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
@@ -83,12 +83,14 @@ class Recorded:
     ----------
     seconds : of a call of a recipe; the model's pick takes 1.
     verdicts : of those that are not right.
+    disturbed : recipes of which other programs disturb every sample.
     """
 
     seconds: Callable[[Recipe], float] = lambda recipe: 1.0
     verdicts: Mapping[str, tuple[Verdict, str]] = field(default_factory=dict)
     raced: list[str] = field(default_factory=list)
     most: int | None = None
+    disturbed: Collection[str] = ()
 
     def race(self, candidates: Sequence[Candidate], *, against: Candidate | None, pairs: int, slow_ratio: float,
              told: Callable[[Candidate, Ran], None]) -> None:
@@ -99,5 +101,6 @@ class Recorded:
             self.raced.append(recipe.text)
             verdict, reason = self.verdicts.get(recipe.text, (Verdict.TIMED, ""))
             first = self.seconds(Recipe())
-            told(candidate, Ran(name=candidate.name, verdict=verdict, reason=reason, pairs=(
+            told(candidate, Ran(name=candidate.name, verdict=verdict, reason=reason, disturbed=tuple(
+                range(pairs)) if recipe.text in self.disturbed else (), pairs=(
                 (first, self.seconds(recipe)),) * pairs if verdict is Verdict.TIMED else ()))

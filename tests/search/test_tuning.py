@@ -139,6 +139,17 @@ def test_a_resumed_search_measures_nothing_again(tmp_path: Path):
     assert again.raced == []
 
 
+def test_what_was_recorded_on_a_busy_machine_is_measured_again(tmp_path: Path):
+    busy = {Recipe().text, BEST.text}
+    disturbed = Recorded(lambda recipe: 3.0 if recipe == BEST else seconds_of(recipe), disturbed=busy)
+    assert search(disturbed, database=tmp_path / "tuned.db").recipe != BEST
+    idle = Recorded(seconds_of)
+    found = search(idle, database=tmp_path / "tuned.db", resume=True)
+    assert idle.raced[:2] == [Recipe().text, BEST.text]
+    assert found.repeated >= 15, "the others keep their records"
+    assert (found.recipe, found.gain.median) == (BEST, pytest.approx(2.0))
+
+
 def test_a_search_anew_forgets(tmp_path: Path):
     search(Recorded(seconds_of), database=tmp_path / "tuned.db")
     fresh = Recorded(seconds_of)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from polysched.scop.scop import Scop
-from tests.tensorize.described import executes, matched, programs_of, unit
+from tests.tensorize.described import executes, matched, program, programs_of, unit
 
 LOOP = "for (int i = 0; i < 8; i++)"
 BYTES = "uint8_t O[8], const uint8_t A[8], const uint8_t B[8]"
@@ -50,6 +50,9 @@ MATCHED = {   # body, unit
     "pack by branches": (EACH + "{ int t = W[i]; if (t < -128) t = -128; if (t > 127) t = 127; P[i] = t; }", "pack"),
     "rounding high": (EACH + "H[i] = (S[i][0] * T[i][1] + (1 << 14)) >> 15;", "rounding_high"),
     "clamp": (EACH + "V[i] = W[i] < 0 ? 0 : W[i] > 255 ? 255 : W[i];", "clamp"),
+    "clamp by branches": (EACH + "if (W[i] < 0) V[i] = 0; else if (W[i] > 255) V[i] = 255; else V[i] = W[i];", "clamp"),
+    "blend by a branch": (EACH + "if (M[i] > 127) O[i] = A[i]; else O[i] = B[i];", "blend"),
+    "smaller by a branch": (EACH + "{ int t = W[i]; if (t < 7) V[i] = t; else V[i] = 7; }", "smaller"),
     "other lanes": (EACH + "O[i] = M[i] < 128 ? B[i] : A[i];", "blend"),
     "blend": (EACH + "O[i] = M[i] < 128 ? A[i] : B[i];", "blend"),
     "mask": (EACH + "O[i] = P[i] <= Q[i] ? 0 : 255;", "mask"),
@@ -71,6 +74,7 @@ REFUSED = {   # body, unit, words
     "sum of averages": (EACH + "O[i] += (A[i] + B[i] + 1) >> 1;", "average",
                         "O[i] = (unsigned char)(O[i] + (A[i] + B[i] + 1 >> 1)) against O[i] = (A[i] + B[i] + 1) >> 1"),
     "average that wraps": (EACH + "O[i] = (uint8_t)(A[i] + B[i] + 1) >> 1;", "average", "in its own arithmetic"),
+    "blend by another branch": (EACH + "if (M[i] > 126) O[i] = A[i]; else O[i] = B[i];", "blend", "M[i] = 127"),
     "wrapping add": (EACH + "O[i] = A[i] + B[i];", "saturating_add", "in its own arithmetic"),
     "other bounds": (EACH + "P[i] = W[i] > 127 ? 127 : W[i] < -127 ? -127 : W[i];", "pack",
                      "W[i] = -2147483648: -127 against -128"),
@@ -90,6 +94,23 @@ REFUSED = {   # body, unit, words
     "another constant": (EACH + "V[i] += 2;", "counter", "V[i] = V[i] + 2 against O[i] = 1 + O[i]"),
     "swapped parts": (EACH + "W[i] = S[i][0] * T[i][0] - S[i][1] * T[i][1];", "pairs", "has not the form"),
 }
+
+
+POINTERS = "int n, uint8_t O[n], const uint8_t M[n], const uint8_t *A, const uint8_t *B"
+UNREAD = {   # A and B may end where no iteration reads them: body, whether they are read anyway
+    "choice": ("for (int i = 0; i < n; i++) O[i] = M[i] > 127 ? A[i] : B[i];", False),
+    "branch": ("for (int i = 0; i < n; i++) if (M[i] > 127) O[i] = A[i]; else O[i] = B[i];", False),
+    "read later": ("for (int i = 0; i < n; i++) O[i] = M[i] > 127 ? A[i] : B[i]; "
+                   "for (int i = 0; i < n; i++) O[i] += A[i] * B[i];", True)}
+
+
+@pytest.mark.parametrize("name", UNREAD)
+def test_elements_that_no_iteration_may_read_are_not_read(name: str) -> None:
+    body, exist = UNREAD[name]
+    found = matched(program(POINTERS, body), UNITS["blend"])
+    assert bool(found.count) == exist
+    if not exist:
+        assert "reads A[i] in every iteration, the program only where" in "\n".join(map(str, found.explanations))
 
 
 @pytest.fixture(scope="module")

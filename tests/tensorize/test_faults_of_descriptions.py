@@ -14,25 +14,32 @@ from tests.tensorize.described import program, unit
 LOOP = "for (int i = 0; i < 8; i++) "
 NARROW = unit("narrow", "int32_t C[8], const int16_t A[8], const int16_t B[8]",
               LOOP + "{ int16_t t = 0; t += A[i] * B[i]; C[i] += t; }")
+IN_A_LOOP = unit("narrow_in_a_loop", "int32_t C[8], const int16_t A[8], const int16_t B[8]",   # a block of its own
+                 LOOP + "{ int16_t t = 0; for (int k = 0; k < 1; k++) t += A[i] * B[i]; C[i] += t; }")
+IN_AN_ARRAY = unit("narrow_array", "int32_t C[8], const int16_t A[8], const int16_t B[8]",
+                   f"int16_t t[8] = {{0}}; {LOOP} t[i] += A[i] * B[i]; {LOOP} C[i] += t[i];")
 HALF = unit("half", "int32_t C[8], const int32_t A[8]", LOOP + "C[i] += A[i] / 2u;")
 MASK = unit("mask", "int64_t C[8], const int32_t A[8]", LOOP + "C[i] += A[i] & 0xFFFFFFFF;")
 HIGH = unit("high", "int64_t C[8], const int32_t A[8]", LOOP + "C[i] += A[i] * (1LL << 31);")
 WORDS = "int32_t C[32], int16_t A[32], int16_t B[32]"
 INTS, LONGS = "int32_t C[32], int32_t A[32]", "int64_t C[32], int32_t A[32]"
 ALL = "for (int i = 0; i < 32; i++) "
-WRONG = [(NARROW, WORDS, "C[i] += A[i] * B[i];"), (HALF, INTS, "C[i] += A[i] / 2;"), (MASK, LONGS, "C[i] += A[i];"),
+LOCALS = NARROW, IN_A_LOOP, IN_AN_ARRAY
+WRONG = [*((described, WORDS, "C[i] += A[i] * B[i];") for described in LOCALS),
+         (HALF, INTS, "C[i] += A[i] / 2;"), (MASK, LONGS, "C[i] += A[i];"),
          (HIGH, LONGS, "C[i] += A[i] * (1 << 30);"), (HIGH, LONGS, "C[i] += A[i] * (-1LL << 31);")]
-RIGHT = [(NARROW, WORDS, "C[i] += (int16_t)(A[i] * B[i]);"), (HALF, INTS, "C[i] += A[i] / 2u;"),
+RIGHT = [*((described, WORDS, "C[i] += (int16_t)(A[i] * B[i]);") for described in LOCALS),
+         (HALF, INTS, "C[i] += A[i] / 2u;"),
          (MASK, LONGS, "C[i] += A[i] & 0xFFFFFFFF;"), (HIGH, LONGS, "C[i] += A[i] * 2147483648LL;")]
 
 
-@pytest.mark.parametrize(("described", "parameters", "text"), WRONG, ids=[t for *_, t in WRONG])
+@pytest.mark.parametrize(("described", "parameters", "text"), WRONG, ids=[f"{u.name}: {t}" for u, _, t in WRONG])
 def test_another_function_has_no_match(described: Intrinsic, parameters: str, text: str) -> None:
     found = match(program(parameters, ALL + text), described)
     assert found.count == 0, str(found.matches[0])
 
 
-@pytest.mark.parametrize(("described", "parameters", "text"), RIGHT, ids=[t for *_, t in RIGHT])
+@pytest.mark.parametrize(("described", "parameters", "text"), RIGHT, ids=[f"{u.name}: {t}" for u, _, t in RIGHT])
 def test_the_same_function_matches_and_computes_it(described: Intrinsic, parameters: str, text: str,
                                                    tmp_path: Path) -> None:
     scop = program(parameters, ALL + text)
@@ -48,7 +55,7 @@ def test_the_same_function_matches_and_computes_it(described: Intrinsic, paramet
     wanted = {"narrow": lambda a: a["C"] + (a["A"].astype(np.int32) * a["B"]).astype(np.int16),
               "half": lambda a: a["C"] + (a["A"].astype(np.uint32) // np.uint32(2)).astype(np.int32),
               "mask": lambda a: a["C"] + (a["A"].astype(np.int64) & 0xFFFFFFFF),
-              "high": lambda a: a["C"] + a["A"].astype(np.int64) * (1 << 31)}[described.name](arrays)
+              "high": lambda a: a["C"] + a["A"].astype(np.int64) * (1 << 31)}[described.name.split("_")[0]](arrays)
     call(library, function, arrays)
     np.testing.assert_array_equal(arrays["C"], wanted)
 

@@ -19,6 +19,8 @@ UNITS = {u.name: u for u in (
     unit("low_half", "int64_t C[8], const int64_t A[8]", f"{LOOP} C[i] += A[i] & 0xFFFFFFFF;"),
     unit("short_sum", "int16_t C[8], const int16_t A[8]", f"{LOOP} C[i] += A[i];"),
     unit("sum_in_short", "int32_t C[8], const int32_t A[8]", f"{LOOP} C[i] = (int16_t)(C[i] + A[i]);"),
+    unit("zero_fill", "int32_t C[8]", f"{LOOP} C[i] = (int32_t)((uint32_t)C[i] >> 1);"),
+    unit("sign_fill", "int32_t C[8]", f"{LOOP} C[i] = C[i] >> 1;"),
     unit("distance", "int32_t C[8], const int8_t A[8], const int8_t B[8]",
          f"{LOOP} C[i] += A[i] > B[i] ? A[i] - B[i] : B[i] - A[i];"),
 )}
@@ -36,6 +38,8 @@ MATCHED = {   # body, unit
     "low half": (EACH + "L[i] += (uint32_t)X[i];", "low_half"),
     "short sum": (EACH + "S[i] += A[i];", "short_sum"),
     "short sum over everything": (PAIRS + "S[i] += (int16_t)P[i][k];", "short_sum"),
+    "shift by an unsigned number": (EACH + "W[i] >>= 1u;", "sign_fill"),
+    "shift by a long number": (EACH + "W[i] >>= 1ul;", "sign_fill"),
     "sum in short": (EACH + "C[i] = (int16_t)(C[i] + W[i]);", "sum_in_short"),
     "distance": (PAIRS + "C[i] += P[i][k] > Q[i][k] ? P[i][k] - Q[i][k] : Q[i][k] - P[i][k];", "distance"),
 }
@@ -52,6 +56,8 @@ REFUSED = {   # body, unit, words
     "all bits": (EACH + "L[i] += X[i];", "low_half", "X[i] = -9223372036854775808: -9223372036854775808 against 0"),
     "sign extended half": (EACH + "L[i] += (int32_t)X[i];", "low_half",
                            "compute L[i] + (X[i] & 0xFFFFFFFF), which is what low_half does"),
+    "arithmetic shift by an unsigned number": (EACH + "W[i] >>= 1u;", "zero_fill", "in its own arithmetic"),
+    "logical shift": (EACH + "W[i] = (uint32_t)W[i] >> 1;", "sign_fill", "in its own arithmetic"),
     "sum in int": (EACH + "C[i] += W[i];", "sum_in_short", "in its own arithmetic"),
     "wrapped distance": (PAIRS + "C[i] += (int8_t)(P[i][k] > Q[i][k] ? P[i][k] - Q[i][k] : Q[i][k] - P[i][k]);",
                          "distance", "P[i][k] = -128, Q[i][k] = 127: 2147483646 against"),

@@ -21,6 +21,7 @@ from polysched.cli.shown.distribution import OWN, add_distribution, chosen_parti
 from polysched.cli.shown.output import prepared, refuse_same_file
 from polysched.cli.shown.progress import Progress, progress
 from polysched.cli.shown.unserved import OF_SCHEDULES, OF_TILES, given, refuse_unserved, spelling
+from polysched.cli.values import natural, positive
 from polysched.errors import UsageError
 
 if TYPE_CHECKING:
@@ -89,11 +90,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                              "are cut in the middle (default: the innermost)")
     parser.add_argument("--colour", choices=COLOURS,
                         help=f"what the colours of tiles mean (default: {COLOURS[0]})")
-    parser.add_argument("--threads", type=int, default=4, metavar="N",
+    parser.add_argument("--threads", type=positive, default=4, metavar="N",
                         help="that share the tiles of a step (default: %(default)s)")
-    parser.add_argument("--shown-tile", type=int, metavar="NUMBER",
+    parser.add_argument("--shown-tile", type=natural, metavar="NUMBER",
                         help="with --view lines: the tile that is drawn at first (default: the middle one)")
-    parser.add_argument("--line-bytes", type=int, metavar="N",
+    parser.add_argument("--line-bytes", type=positive, metavar="N",
                         help="with --view lines: bytes of a cache line (default: the target's)")
     add_size(parser, "of the picture; small ones by default")
     add_scheduling(parser)

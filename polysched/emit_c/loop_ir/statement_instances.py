@@ -8,7 +8,18 @@ from dataclasses import dataclass, field
 import islpy as isl
 
 from polysched.emit_c.loop_ir.facts import Facts, IslNames
-from polysched.emit_c.loop_ir.loops import Block, For, If, Let, Local, Node, StatementInstance, ThreadReduction
+from polysched.emit_c.loop_ir.loops import (
+    Block,
+    For,
+    If,
+    Let,
+    Local,
+    Node,
+    OnCopy,
+    Packed,
+    StatementInstance,
+    ThreadReduction,
+)
 from polysched.scop.budget import require_budget
 from polysched.scop.scop import Scop
 
@@ -24,7 +35,7 @@ class Leaf:
 
 
 def leaves_of(node: Node, around: tuple[str, ...], facts: Facts) -> Iterator[Leaf]:
-    """Every leaf below a node, in textual order; register tiles and panels, which come later, have none."""
+    """Every leaf below a node, in textual order; register tiles, which come later, have none."""
     match node:
         case StatementInstance():
             yield Leaf(node, around, facts)
@@ -39,7 +50,7 @@ def leaves_of(node: Node, around: tuple[str, ...], facts: Facts) -> Iterator[Lea
             yield from leaves_of(node.then, around, facts.given(node.condition))
             if node.otherwise is not None:
                 yield from leaves_of(node.otherwise, around, facts)
-        case Local():
+        case Local() | Packed() | OnCopy():
             yield from leaves_of(node.body, around, facts)
         case ThreadReduction():
             yield from leaves_of(node.loop, (*around, node.first, node.end), facts.inside_part(node))

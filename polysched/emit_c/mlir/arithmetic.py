@@ -30,7 +30,7 @@ from polysched.scop.body import (
     Unary,
     walk,
 )
-from polysched.scop.dtypes import FLOAT32, DType, Kind, usual_conversion
+from polysched.scop.dtypes import FLOAT32, DType, Kind, common_type, usual_conversion
 from polysched.scop.scop import Scop, Statement
 
 _TYPES = {"float16": "f16", "bfloat16": "bf16", "float32": "f32", "float64": "f64",
@@ -89,7 +89,7 @@ class Body:
     def _assign(self, item: Assign) -> None:
         value, dtype = self._value(item.value), item.value.dtype
         if item.op is not None and item.read is not None:
-            common = usual_conversion(item.dtype, dtype)
+            common = common_type(item.op, item.dtype, dtype)
             old = self._converted(self._load(item.read), item.dtype, common)
             value = self._arith(item.op, old, self._converted(value, dtype, common), common)
             dtype = common

@@ -28,7 +28,7 @@ from polysched.emit_c.tir.expressions import Values
 from polysched.emit_c.tir.indices import index, number, plain, test
 from polysched.errors import UnsupportedScopError
 from polysched.scop.body import Assign, Binary, Load
-from polysched.scop.dtypes import INT64, usual_conversion
+from polysched.scop.dtypes import INT64, common_type
 from polysched.scop.scop import Array, Scop, Statement
 from polysched.tiling.tiled_schedule import TiledSchedule
 
@@ -127,7 +127,7 @@ class _Writer:
                                            witness=type(item).__name__)
             value = item.value
             if item.op is not None and item.read is not None:
-                common = usual_conversion(item.dtype, value.dtype)
+                common = common_type(item.op, item.dtype, value.dtype)
                 value = Binary(item.op, Load(item.read, item.dtype), value, common)
             yield f"{element(item.target)} = {values.converted(value, item.dtype)}"
 

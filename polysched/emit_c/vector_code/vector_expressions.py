@@ -36,7 +36,7 @@ from polysched.scop.body import (
     children,
     walk,
 )
-from polysched.scop.dtypes import BY_NAME, FLOAT32, FLOAT64, INT32, UINT64, DType, promote, usual_conversion
+from polysched.scop.dtypes import BY_NAME, FLOAT32, FLOAT64, INT32, UINT64, DType, common_type, usual_conversion
 from polysched.scop.scop import Access, Scop
 
 _VECTOR_CAST = re.compile(r"\(polysched_[fiu]\d+x\d+\)")
@@ -276,8 +276,7 @@ class VectorPrinter:
 
     def _arithmetic(self, expr: Binary) -> Piece:
         left, right = self.value(expr.left), self.value(expr.right)
-        shift = expr.op in ("<<", ">>")
-        common = promote(left.dtype) if shift else usual_conversion(left.dtype, right.dtype)
+        common = common_type(expr.op, left.dtype, right.dtype)
         return self.combined(expr.op, self.converted(left, common), self.converted(right, common), common)
 
     def combined(self, op: str, left: Piece, right: Piece, dtype: DType) -> Piece:

@@ -18,7 +18,7 @@ from polysched.emit_c.scalar_code.c_text import CText, Level, binary, other_lane
 from polysched.emit_c.vector_code.tile_scope import Piece
 from polysched.emit_c.vector_code.vector_expressions import NotVectorised, VectorPrinter
 from polysched.scop.body import Assign, BodyStatement, Cast, Expr, If, assignments
-from polysched.scop.dtypes import BY_NAME, DType, Kind, promote, usual_conversion
+from polysched.scop.dtypes import BY_NAME, DType, Kind, common_type, usual_conversion
 from polysched.scop.scop import Access
 
 
@@ -157,7 +157,7 @@ def _common(item: Assign, value: Piece) -> DType:
     is_number = item.dtype.kind in (Kind.SIGNED, Kind.UNSIGNED)
     if item.op in OVERFLOWING and is_number and value.dtype == unsigned(item.dtype):
         return value.dtype
-    return promote(item.dtype) if item.op in ("<<", ">>") else usual_conversion(item.dtype, value.dtype)
+    return common_type(item.op or "", item.dtype, value.dtype)
 
 
 def _without_cast(expr: Expr, printer: VectorPrinter, value: Piece, common: DType) -> Piece:

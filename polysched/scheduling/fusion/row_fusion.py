@@ -29,6 +29,7 @@ from polysched.scheduling.limits import LIMITS
 from polysched.scheduling.solving.problem import at_large_size
 from polysched.scheduling.solving.rows import Row, StatementRow
 from polysched.scheduling.solving.search import Band, Found, Names, Search, missing_of
+from polysched.scop.points import isl_value
 from polysched.scop.scop import Access
 
 Groups = list[tuple[tuple[Names, ...], Band | None]]
@@ -236,12 +237,12 @@ def _sides(search: Search, name: str, rows: Sequence[StatementRow], behind: int 
             return None
         value = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(everything.get_space()))
         for k, coefficient in enumerate(row.iterators):
-            number = isl.Val.int_from_si(isl.DEFAULT_CONTEXT, coefficient)
+            number = isl_value(coefficient)
             value = value.set_coefficient_val(isl.dim_type.in_, k, number)
         values = isl.Map.from_aff(value).intersect_domain(one)
         reached = values.range()
         low, high = (int(v.to_python()) for v in (reached.dim_min_val(0), reached.dim_max_val(0)))
-        middle = isl.Val.int_from_si(isl.DEFAULT_CONTEXT, (low + high) // 2 + behind)
+        middle = isl_value((low + high) // 2 + behind)
         one, count = values.fix_val(isl.dim_type.out, 0, middle).domain(), count * (high - low + 1)
     return one, everything, count
 

@@ -24,6 +24,7 @@ from polysched.dependence.source_loops import shared_loops
 from polysched.scheduling.solving.problem import at_large_size, band_values
 from polysched.scheduling.solving.rows import StatementRow
 from polysched.scheduling.solving.search import Band, Found, Names, Search
+from polysched.scop.points import isl_value
 from polysched.scop.scop import Scop
 
 
@@ -62,8 +63,8 @@ def _near(one: isl.Map, other: isl.Map, most: int) -> bool:
     """Whether two reads reach a common element in iterations that are at most so many apart in every loop."""
     apart = one.apply_range(other.reverse()).deltas()
     for k in range(apart.dim(isl.dim_type.set)):
-        apart = apart.lower_bound_val(isl.dim_type.set, k, isl.Val.int_from_si(isl.DEFAULT_CONTEXT, -most))
-        apart = apart.upper_bound_val(isl.dim_type.set, k, isl.Val.int_from_si(isl.DEFAULT_CONTEXT, most))
+        apart = apart.lower_bound_val(isl.dim_type.set, k, isl_value(-most))
+        apart = apart.upper_bound_val(isl.dim_type.set, k, isl_value(most))
     return not apart.is_empty()
 
 

@@ -5,16 +5,26 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import partial
+from typing import TypeVar
 
 import islpy as isl
 
 from polysched.errors import BudgetExceededError, UsageError
+from polysched.scheduling.interchange.dates import MOST_DATES
 from polysched.scheduling.interchange.tree_syntax import fault_of_syntax
 from polysched.scop.budget import ISL_OPERATIONS, in_words, require_budget, with_budget
 from polysched.scop.schedule_nodes import NodeKind, kind_of
 
+Value = TypeVar("Value")
+
 _TREE = re.compile(r'\s*\{?\s*"?(domain|context)"?\s*:')
 _QUOTED = re.compile(r'(\w+)"?\s*:\s*"([^"]*)"')
+_TUPLE = re.compile(rf"\[[^][{{}}\";,]*(?:,[^][{{}}\";,]*){{{MOST_DATES}}}")
+_PIECE = re.compile(r"[{};]")
+_QUOTIENT = re.compile(r"\b(?:floor[dr]?|ceild?|mod)\b|%|\]\s*/")
+_QUANTIFIED = re.compile(r"\bexists\b([^:]*)")
+MOST_QUOTIENTS = 100
+"""Of one relation; isl looks at no budget while it joins the equations of coprime ones."""
 _PAIRS = {")": "(", "]": "[", "}": "{"}
 
 
@@ -37,11 +47,12 @@ def read_tree(text: str) -> isl.Schedule:
     Raises
     ------
     UsageError : it is none; the witness is the first part that is wrong.
+    BudgetExceededError : isl cannot read it within the budget.
     """
     fault = _unbalanced(text) or fault_of_syntax(text)   # before isl reads it, which crashes on some
     if not fault:
         try:
-            tree = isl.Schedule.read_from_str(isl.DEFAULT_CONTEXT, text)
+            tree = _read_in_budget("schedule tree", isl.Schedule.read_from_str, text)
             fault = _foreign_node(tree.get_root())
         except isl.Error:
             fault = _fault_of_parts(text)
@@ -60,22 +71,49 @@ def read_map(text: str) -> isl.UnionMap:
     BudgetExceededError : isl cannot read it within the budget.
     """
     try:
-        found = with_budget(ISL_OPERATIONS, partial(isl.UnionMap.read_from_str, isl.DEFAULT_CONTEXT, text))
+        return _read_in_budget("schedule map", isl.UnionMap.read_from_str, text)
     except isl.Error:
         raise UsageError("the schedule map cannot be read", witness=_fault_of_map(text),
                          hint="for instance [n] -> { S0[i, j] -> [j, i]; S1[i] -> [i, 0] }") from None
+
+
+def _read_in_budget(what: str, read: Callable[[isl.Context, str], Value], text: str) -> Value:
+    """What isl reads."""
+    if (wide := _TUPLE.search(text)) is not None:
+        raise UsageError(f"the {what} has a tuple of more than {MOST_DATES} dimensions", witness=_short(wide[0]),
+                         hint="no program has so many loops or parameters")
+    if (divided := next((p for p in _PIECE.split(text) if _quotients(p) > MOST_QUOTIENTS), "")):
+        raise UsageError(f"a relation of the {what} has more than {MOST_QUOTIENTS} quotients and quantified variables",
+                         witness=_short(divided), hint="isl would take minutes for it")
+    found = with_budget(ISL_OPERATIONS, partial(read, isl.DEFAULT_CONTEXT, text))
     if found is None:
         require_budget()   # where that of the caller is spent, the caller says so
-        raise BudgetExceededError(f"reading the schedule map takes more than {in_words(ISL_OPERATIONS)}",
+        raise BudgetExceededError(f"reading the {what} takes more than {in_words(ISL_OPERATIONS)}",
                                   witness=_short(text), hint="give fewer dimensions, or smaller numbers")
     return found
 
 
-def _foreign_node(node: isl.ScheduleNode) -> str:
-    """What an extension adds to the program; empty where there is none."""
-    if kind_of(node) == NodeKind.extension:
+def _quotients(piece: str) -> int:
+    """How many variables isl makes of a relation's quotients and of what it quantifies, at most."""
+    quantified = sum(found[1].count(",") + 1 for found in _QUANTIFIED.finditer(piece))
+    return len(_QUOTIENT.findall(piece)) + quantified
+
+
+def _foreign_node(node: isl.ScheduleNode, dates: int = 0) -> str:
+    """What an extension adds to the program, or the loops that no program has; empty where there are none.
+
+    Parameters
+    ----------
+    dates : members of bands above.
+    """
+    kind = kind_of(node)
+    if kind == NodeKind.extension:
         return f"an extension adds instances that the program has not: {node.extension_get_extension()}"
-    return next(filter(None, (_foreign_node(node.child(k)) for k in range(node.n_children()))), "")
+    if kind == NodeKind.band:
+        dates += node.band_n_member()
+    if dates > MOST_DATES:
+        return f"more than {MOST_DATES} members of bands are inside each other"
+    return next(filter(None, (_foreign_node(node.child(k), dates) for k in range(node.n_children()))), "")
 
 
 def _fault_of_parts(text: str) -> str:

@@ -12,15 +12,12 @@ from polysched.errors import UsageError
 from polysched.scheduling.primitives.loops import Loop, LoopRef, find_loop
 from polysched.scheduling.primitives.step import Step
 from polysched.scheduling.tree.loop_tree import LoopTree, replace_node
+from polysched.scop.points import isl_value
 
 
 def _change(tree: LoopTree, loop: Loop, change: Callable[[isl.UnionPwAff], isl.UnionPwAff]) -> LoopTree:
     band = replace(loop.band, members=(change(loop.band.members[0]),), coincident=(False,))
     return replace(tree, root=replace_node(tree.root, loop.band, band))
-
-
-def _integer(value: int) -> isl.Val:
-    return isl.Val.int_from_si(isl.DEFAULT_CONTEXT, value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +47,7 @@ class Skew(Step):
         loop, by = find_loop(tree, self.loop), find_loop(tree, self.by)
         if not any(band is by.band for band in loop.outer_bands):
             raise UsageError(f"loop {by.name!r} is not around loop {loop.name!r}", hint="skew by an outer loop")
-        return _change(tree, loop, lambda m: m.add(by.band.members[0].scale_val(_integer(self.factor))))
+        return _change(tree, loop, lambda m: m.add(by.band.members[0].scale_val(isl_value(self.factor))))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,4 +142,4 @@ class Scale(Step):
         if self.factor < 1:
             raise UsageError("a loop is scaled by a factor of at least 1", witness=str(self.factor),
                              hint="use reverse to run it backwards")
-        return _change(tree, find_loop(tree, self.loop), lambda m: m.scale_val(_integer(self.factor)))
+        return _change(tree, find_loop(tree, self.loop), lambda m: m.scale_val(isl_value(self.factor)))

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-import islpy as isl
-
 from polysched.errors import UsageError
 from polysched.scheduling.marks import LoopMark, Role
 from polysched.scheduling.primitives.loops import Loop, LoopRef, chain, find_loop
 from polysched.scheduling.primitives.step import Step
 from polysched.scheduling.tree.loop_tree import Band, LoopTree, Node, replace_node
+from polysched.scop.points import isl_value
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +62,7 @@ def tile_loop(band: Band, size: int, child: Node, *, mark: LoopMark) -> Band:
     """
     if size < 1:
         raise UsageError("a tile size is at least 1", witness=str(size))
-    value = isl.Val.int_from_si(isl.DEFAULT_CONTEXT, size)
+    value = isl_value(size)
     member = band.members[0].scale_down_val(value).floor().scale_val(value)
     return Band(members=(member,), coincident=(False,), permutable=True, child=child,
                 mark=LoopMark(role=Role.TILE, band=mark.band, member=mark.member))

@@ -17,6 +17,7 @@ from polysched.scheduling.solving.farkas import Cone, cones, without_divs
 from polysched.scheduling.solving.rows import Edge, StatementRow, StatementSpace
 from polysched.scop.assumptions import ASSUMED
 from polysched.scop.budget import with_budget
+from polysched.scop.points import isl_value
 from polysched.scop.scop import Scop, Statement
 
 CONE_OPERATIONS = LIMITS.cone_operations
@@ -188,7 +189,7 @@ def _vectorizable(statement: Statement) -> tuple[int, ...]:
 def at_large_size(values: isl.Set) -> isl.Set:
     """The set with every parameter at the typical size."""
     for k in range(values.dim(isl.dim_type.param)):
-        values = values.fix_val(isl.dim_type.param, k, isl.Val.int_from_si(isl.DEFAULT_CONTEXT, ASSUMED.typical_size))
+        values = values.fix_val(isl.dim_type.param, k, isl_value(ASSUMED.typical_size))
     return values
 
 

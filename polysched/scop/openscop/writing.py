@@ -9,6 +9,7 @@ import islpy as isl
 from polysched.errors import UsageError
 from polysched.scop.openscop.matrices import matrices_of, parameter_space, relation_of
 from polysched.scop.openscop.region import KINDS
+from polysched.scop.points import isl_value
 from polysched.scop.scop import Access, Scop, Statement
 from polysched.scop.serialise import body_text
 
@@ -65,7 +66,7 @@ def _access(scop: Scop, access: Access, statement: Statement, names: tuple[str, 
     number = 1 + [array.name for array in scop.arrays].index(access.array)
     relation = access.relation.gist_domain(statement.domain).reset_tuple_id(isl.dim_type.out)
     relation = relation.insert_dims(isl.dim_type.out, 0, 1).fix_val(
-        isl.dim_type.out, 0, isl.Val.int_from_si(isl.DEFAULT_CONTEXT, number))
+        isl.dim_type.out, 0, isl_value(number))
     return _relation(_NAMES[access.kind], relation, names, statement.iterators)
 
 

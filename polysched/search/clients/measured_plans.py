@@ -142,6 +142,8 @@ def _searched(plans: _Plans, recipes: Sequence[Recipe], options: PipelineOptions
     try:
         return search.until(Budget(trials=max(1, len(others))), database=database, resume=True, bounded=False)
     except RunFailedError:
+        if search.pick is not None:   # the database may have known it, so that it did not run
+            plans.judged[recipes[0]] = replace(search.pick, recipe=recipes[0])
         return None
 
 
@@ -171,11 +173,12 @@ class _Plans:
     checks: dict[str, ReplacementCheck] = field(default_factory=dict)
 
     def place(self, options: PipelineOptions) -> Place:
-        """What a record of a plan is about: not of the program's code, but of the code of this statement alone."""
+        """What a record of a plan is about: the code of this statement alone, in pairs with that of the first plan."""
         fragment = self.program.match.fragment
         here = place_of(options, self.compiler, threads=available_cores(), flags=self.flags)
         return here.of_client(CLIENT, statement=fragment.statement.name, packed=sorted(self.constant),
-                              loops=len(self.program.outside), parallel=self.parallel)
+                              loops=len(self.program.outside), parallel=self.parallel,
+                              against=_recipe(self.candidates[0]).text)
 
     def plan_of(self, recipe: Recipe) -> PlanCandidate:
         """The plan that a recipe of the search stands for."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from polysched.errors import SourceSyntaxError
-from polysched.scop.body import Binary, Call, Cast, Expr, Load, rebuild, walk
+from polysched.scop.body import Binary, Call, Cast, Expr, Load, rebuild_shared, walk
 from polysched.scop.dtypes import DType
 from polysched.tensorize.description.blocks import Block, Blocks, blocks_of, dimension, is_zero, stages_of
 from polysched.tensorize.description.contraction import Contraction, Limit, Result
@@ -147,7 +147,7 @@ def ideal_of(value: Expr) -> Expr:
             case Ideal.MULTIPLY_ADD:
                 return Binary("+", a[2], Binary("*", a[0], a[1], e.dtype), e.dtype)
         return function.meaning(*a) if function.meaning is not None else e
-    return rebuild(value, change)
+    return rebuild_shared(value, change)
 
 
 @dataclass(frozen=True)
@@ -252,7 +252,7 @@ def _in_place(update: Expr, own: Result, old: Load) -> Expr:
     """The update of a local as one of the result, whose old value is added where the local's is or was zero."""
     partial = Load(str(own.output), own.output_dtype)
     if own.output in own.reads:
-        return rebuild(update, lambda e: old if e == partial else e)
+        return rebuild_shared(update, lambda e: old if e == partial else e)
     return Binary("+", old, update, old.dtype)
 
 

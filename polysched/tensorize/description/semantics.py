@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias, TypeGuard
 
-from polysched.scop.body import Call, Expr, walk
+from polysched.scop.body import Call, Expr, distinct, walk
 from polysched.scop.dtypes import (
     BFLOAT16,
     BOOL,
@@ -223,7 +223,7 @@ def table_of(read: Call) -> str:
 
 def reads_table(e: Expr) -> bool:
     """Whether an expression reads at a computed subscript somewhere."""
-    return any(map(is_table_read, walk(e)))
+    return any(map(is_table_read, distinct(e)))
 
 
 def table_reads(e: Expr) -> Iterator[Call]:

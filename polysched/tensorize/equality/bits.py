@@ -32,6 +32,7 @@ class Circuit:
     inputs: dict[str, Word] = field(default_factory=dict)
     products: dict[tuple[tuple[int, ...], tuple[int, ...]], Word] = field(default_factory=dict)
     gates: dict[tuple[str, int, int], int] = field(default_factory=dict)
+    known: dict[int, tuple[Expr, Word]] = field(default_factory=dict)   # by identity: places share expressions
     top: int = 1
 
     def __post_init__(self) -> None:
@@ -128,6 +129,12 @@ class Circuit:
         """
         if e.dtype.is_float:
             raise NotACircuit(e.dtype.name)
+        found = self.known.get(id(e))
+        if found is None:
+            found = self.known[id(e)] = (e, self._word(e))
+        return found[1]
+
+    def _word(self, e: Expr) -> Word:
         match e:
             case Literal():
                 return [1 if int(e.value) >> i & 1 else -1 for i in range(e.dtype.bits)]
@@ -143,13 +150,19 @@ class Circuit:
             case Select():
                 condition = self.any_of(self.word(e.condition))
                 return self.chosen(condition, self.resized(e.then, e.dtype), self.resized(e.otherwise, e.dtype))
-            case Call() if e.function in ("max", "min") and len(e.arguments) == 2:
-                a, b = (self.resized(x, e.dtype) for x in e.arguments)
-                smaller = self.less(a, b, e.dtype.is_signed)
-                return self.chosen(smaller, a, b) if e.function == "min" else self.chosen(smaller, b, a)
+            case Call():
+                return self.extremum(e)
             case Binary():
                 return self.operation(e)
-        raise NotACircuit(getattr(e, "function", type(e).__name__))
+        raise NotACircuit(type(e).__name__)
+
+    def extremum(self, e: Call) -> Word:
+        """The smaller or the larger of two words."""
+        if e.function not in ("max", "min") or len(e.arguments) != 2:
+            raise NotACircuit(e.function)
+        a, b = (self.resized(x, e.dtype) for x in e.arguments)
+        smaller = self.less(a, b, e.dtype.is_signed)
+        return self.chosen(smaller, a, b) if e.function == "min" else self.chosen(smaller, b, a)
 
     def unary(self, e: Unary) -> Word:
         if e.op == "!":

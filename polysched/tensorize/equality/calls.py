@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from polysched.scop.body import Call, Cast, Expr, rebuild
+from polysched.scop.body import Call, Cast, Expr, rebuild_shared
 from polysched.tensorize.description.exact_arithmetic import FUNCTIONS
 
 SPELT_OTHERWISE = {"__builtin_popcount": "popcount_u32", "__builtin_popcountl": "popcount_u64",
@@ -21,4 +21,4 @@ def in_operators(e: Expr) -> Expr:
         meant = function.meaning(*arguments)
         return meant if meant.dtype == x.dtype else Cast(meant, x.dtype)
 
-    return rebuild(e, change)
+    return rebuild_shared(e, change)

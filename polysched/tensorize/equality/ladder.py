@@ -16,7 +16,7 @@ from threading import Timer
 import numpy as np
 
 from polysched.errors import BudgetExceededError
-from polysched.scop.body import Binary, Cast, Expr, IteratorRef, Literal, Load, ParameterRef, walk
+from polysched.scop.body import Binary, Cast, Expr, IteratorRef, Literal, Load, ParameterRef, children, distinct
 from polysched.scop.dtypes import INT64, DType
 from polysched.target.one_line import OneLine
 from polysched.tensorize.description.semantics import reads_table
@@ -85,7 +85,7 @@ def same_function(left: Expr, right: Expr, *, ranges: dict[str, tuple[int, int]]
     if left.dtype != right.dtype:
         return Outcome(Verdict.DIFFERENT, "types", f"{left.dtype} against {right.dtype}")
     asked = asked_here() if asked is None else asked
-    if max(map(_nodes, (left, right))) >= CIRCUIT_NODES:   # too many to be looked up
+    if max(map(_occurrences, (left, right))) >= CIRCUIT_NODES:   # too many to be looked up
         return _answered(left, right, ranges or {}, conflicts, asked)
     key = (left, right, tuple(sorted((ranges or {}).items())), conflicts)
     if key not in asked.answers:
@@ -121,7 +121,7 @@ def _answered(left: Expr, right: Expr, ranges: dict[str, tuple[int, int]], confl
 def _of_forms(forms: list[str], left: Expr, right: Expr, ranges: Mapping[str, tuple[int, int]]) -> Hashable:
     """What questions over the same integers have in common, whatever their words; None where something may round."""
     if _nodes(left) + _nodes(right) >= CIRCUIT_NODES or any(
-            not e.dtype.is_integer for side in (left, right) for e in walk(side)):
+            not e.dtype.is_integer for e in distinct(left, right)):
         return None
     inputs = _inputs(left, right)
     return (*forms, tuple(sorted((n, d.name, ranges.get(n)) for n, d in inputs.items())))
@@ -176,7 +176,7 @@ def _rungs(left: Expr, right: Expr, ranges: dict[str, tuple[int, int]], conflict
 
 def _why_open(left: Expr, right: Expr, bits: float, *, few: bool) -> str:
     """What would help the last rung: so many bits of inputs are few enough to be tried, or are not."""
-    if any(e.dtype.is_float for x in (left, right) for e in walk(x)):
+    if any(e.dtype.is_float for e in distinct(left, right)):
         return "floats are compared by their normal form alone"
     return ("" if few else f"{bits:.0f} bits of inputs are too many to try; use narrower types, or "
             ) + "spell the update as the instruction does"
@@ -200,26 +200,38 @@ def _sat_rungs(left: Expr, right: Expr, inputs: dict[str, DType], ranges: dict[s
 
 
 def _nodes(e: Expr) -> int:
-    """Nodes of an expression, every occurrence counted, as far as a circuit may have them."""
-    return sum(1 for _ in itertools.islice(walk(e), CIRCUIT_NODES))
+    """Nodes of an expression, shared ones counted once, as far as a circuit may have them."""
+    return sum(1 for _ in itertools.islice(distinct(e), CIRCUIT_NODES))
+
+
+def _occurrences(e: Expr) -> int:
+    """Nodes of an expression, those that several places share counted in each, as comparing it takes them."""
+    counts: dict[int, int] = {}
+
+    def of(x: Expr) -> int:
+        if id(x) not in counts:
+            counts[id(x)] = 1 + sum(map(of, children(x)))
+        return counts[id(x)]
+
+    return of(e)
 
 
 def _rounds(e: Expr) -> bool:
     """Floats are added or multiplied somewhere, which the normal form does without rounding."""
-    return any(isinstance(x, Binary) and x.dtype.is_float for x in walk(e))
+    return any(isinstance(x, Binary) and x.dtype.is_float for x in distinct(e))
 
 
 def _multiplies_wide(e: Expr) -> bool:
     """Somewhere two values that are no constants are multiplied, both wider than a solver can follow."""
     return any(isinstance(x, Binary) and x.op == "*" and all(
         not isinstance(_below_casts(side), Literal) and _below_casts(side).dtype.bits > PRODUCT_BITS
-        for side in (x.left, x.right)) for x in walk(e))
+        for side in (x.left, x.right)) for x in distinct(e))
 
 
 def _divides(e: Expr) -> bool:
     """Somewhere a value is divided by a number that is no power of two."""
     return any(isinstance(x, Binary) and x.op in ("/", "%") and not (
-        isinstance(x.right, Literal) and (number := int(x.right.value)) & (number - 1) == 0) for x in walk(e))
+        isinstance(x.right, Literal) and (number := int(x.right.value)) & (number - 1) == 0) for x in distinct(e))
 
 
 def _below_casts(e: Expr) -> Expr:
@@ -231,7 +243,7 @@ def _below_casts(e: Expr) -> Expr:
 
 def _inputs(*expressions: Expr) -> dict[str, DType]:
     found: dict[str, DType] = {}
-    for e in itertools.chain.from_iterable(walk(x) for x in expressions):
+    for e in distinct(*expressions):
         if isinstance(e, Load):
             found[e.reference] = e.dtype
         elif isinstance(e, IteratorRef | ParameterRef):

@@ -13,6 +13,7 @@ IEEE TCAD 26(7), 2007 (polynomial functions modulo 2^m).
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -27,6 +28,7 @@ from polysched.tensorize.limits import LIMITS
 Monomial: TypeAlias = tuple[str, ...]           # atom names, sorted, repeated for powers
 Polynomial: TypeAlias = tuple[tuple[Monomial, Fraction], ...]
 NORMAL_FORM_STEPS = LIMITS.normal_form_steps
+LONGEST_NAME = LIMITS.longest_name
 MAXIMA = {"fmax": "max", "fmaxf": "max", "max": "max", "fmin": "min", "fminf": "min", "min": "min"}
 MANTISSA_BITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53, "longdouble": 64}
 
@@ -219,6 +221,8 @@ class Normaliser:
         return found
 
     def _atom(self, name: str, dtype: DType, known: tuple[int, int] | None = None) -> Form:
+        if len(name) > LONGEST_NAME:   # else names of what shares parts would grow with every operation
+            name = f"#{hashlib.blake2b(name.encode(), digest_size=32).hexdigest()}"
         if dtype.is_integer and known is None:
             known = self.intervals.get(name) or dtype.value_range()
         if known is not None:

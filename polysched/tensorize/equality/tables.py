@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from polysched.scop.body import Call, Expr, Load, rebuild
+from polysched.scop.body import Call, Expr, Load, rebuild_shared
 from polysched.tensorize.description.semantics import is_table_read, table_of
 
 
@@ -31,4 +31,4 @@ def values_of_tables(left: Expr, right: Expr, same: Callable[[Expr, Expr], bool]
         known.append((e, Load(f"element {len(known)} of {table_of(e)}", e.dtype)))
         return known[-1][1]
 
-    return rebuild(left, change), rebuild(right, change)
+    return rebuild_shared(left, change), rebuild_shared(right, change)

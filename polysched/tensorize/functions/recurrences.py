@@ -19,7 +19,7 @@ import islpy as isl
 
 from polysched.dependence.dependences import DependenceKind, Dependences
 from polysched.scop.body import Assign, Binary, Cast, Expr, Load, walk
-from polysched.scop.dtypes import usual_conversion
+from polysched.scop.dtypes import common_type
 from polysched.scop.scop import Array, Scop, Statement
 
 SetOrMap = TypeVar("SetOrMap", isl.Set, isl.Map)
@@ -194,7 +194,7 @@ def assigned(item: Assign) -> Expr:
     value = item.value
     if item.op is not None:
         assert item.read is not None
-        value = Binary(item.op, Load(item.read, item.dtype), value, usual_conversion(item.dtype, value.dtype))
+        value = Binary(item.op, Load(item.read, item.dtype), value, common_type(item.op, item.dtype, value.dtype))
     return value if value.dtype == item.dtype else Cast(value, item.dtype)
 
 

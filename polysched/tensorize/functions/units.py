@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
 from polysched.dependence.dependences import Dependences
 from polysched.errors import SourceSyntaxError, UnsupportedScopError
+from polysched.scop.body import unconditional_references
 from polysched.scop.points import with_sizes
 from polysched.scop.scop import Scop, Storage
 from polysched.tensorize.description.contraction import Kind
@@ -33,6 +34,7 @@ from polysched.tensorize.functions.groups import calls, groups
 from polysched.tensorize.functions.recurrences import loops_around
 from polysched.tensorize.functions.tilings import Tiling, tilings, with_whole_tiles
 from polysched.tensorize.matching.facts import Numerics
+from polysched.tensorize.software.conditional_reads import may_always_be_accessed
 
 WORD = re.compile(r"[A-Za-z_]\w*")
 
@@ -96,9 +98,23 @@ def _in_groups(dependences: Dependences, intrinsic: Intrinsic, numerics: Numeric
         dict.fromkeys(w for _, w in reasons)), milliseconds=0)
 
 
+def _unread(scop: Scop, names: Collection[str]) -> str:
+    """An element that the program may not read although a unit reads its operands whole; "" where there is none."""
+    for statement in map(scop.statement, names):
+        certain = {*unconditional_references(statement.body)}
+        for access in statement.reads:
+            if access.reference not in certain and not may_always_be_accessed(scop, statement, access):
+                return (f"{statement.name} reads {access.array} where a condition on data holds, and nothing says that "
+                        "the elements exist elsewhere, where the unit reads them, too; declare the extents of "
+                        f"{access.array}")
+    return ""
+
+
 def _matched(dependences: Dependences, names: tuple[str, ...], tiling: Tiling, function: LibraryFunction,
              numerics: Numerics, sizes: Mapping[str, int]) -> FunctionMatch | list[str]:
     """The match of some statements in whole tiles; else why there is none."""
+    if why := _unread(dependences.scop, names):
+        return [why]
     outer = loops_around(dependences, names, deepest(dependences, names), tiling.around)
     if any(len(a.tiles) != len(tiling.around.tiles) for a in outer.values()):
         return []   # not all of them run through the tile

@@ -5,12 +5,25 @@ What is cheap is asked first; the bodies are compared, with every type and wrap,
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeGuard
 
-from polysched.scop.body import Binary, Cast, Expr, IteratorRef, Literal, Load, ParameterRef, Unary, rebuild, walk
+from polysched.scop.body import (
+    Binary,
+    Cast,
+    Expr,
+    IteratorRef,
+    Literal,
+    Load,
+    ParameterRef,
+    Unary,
+    certain_loads,
+    rebuild,
+    unconditional_references,
+    walk,
+)
 from polysched.scop.dtypes import DType
 from polysched.tensorize.description.exact_arithmetic import FUSED
 from polysched.tensorize.description.intrinsic import Intrinsic, LoadMode
@@ -30,6 +43,7 @@ from polysched.tensorize.proofs.body_proofs import fits, same_addend, same_clamp
 from polysched.tensorize.proofs.contents import by_operand
 from polysched.tensorize.proofs.ideal import accumulates_sum, ideal_text, multiplies
 from polysched.tensorize.software.clamps import Clamp
+from polysched.tensorize.software.conditional_reads import may_always_be_accessed
 from polysched.tensorize.software.fragment import Fragment
 from polysched.tensorize.software.fused_calls import Fusion
 from polysched.tensorize.software.zero_points import Correction
@@ -134,7 +148,21 @@ class Candidate:
                 facts.append(memory_fact(self.fragment, self.intrinsic, element.array, e, wanted))
             elif not isinstance(e, Literal) and not is_of(self.fragment, e, wanted):
                 facts.append(dtype_fact(self.fragment, self.intrinsic, element.array, e, wanted))
-        return facts
+        return [*facts, *self._conditional_reads()]
+
+    def _conditional_reads(self) -> Iterator[Fact]:
+        """Operands that the program reads where a condition on data holds, of which it may read no others."""
+        statement, scop = self.fragment.statement, self.fragment.scop
+        read = {*unconditional_references(statement.body), *certain_loads(self.fragment.update)}
+        for element in self.intrinsic.contraction.inputs:
+            for reference in dict.fromkeys(certain_loads(self.chosen[str(element)])):
+                access = statement.access(reference)
+                if reference not in read and not may_always_be_accessed(scop, statement, access):
+                    words = self.fragment.text(Load(reference, self.dtype))
+                    yield Fact("memory", f"operand {element.array}: {self.intrinsic.name} reads {words} in every "
+                               "iteration, the program only where a condition on data holds, and nothing says that "
+                               "the element exists elsewhere", f"declare the extents of {access.array}, or read it "
+                               "ahead of the condition")
 
     def _accumulator_facts(self) -> list[Fact]:
         """A result of another type, unless its sums have the same bits."""

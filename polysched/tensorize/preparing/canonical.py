@@ -15,6 +15,7 @@ from polysched.errors import BudgetExceededError
 from polysched.scop.budget import ISL_OPERATIONS, with_budget
 from polysched.tensorize.equality.questions import one_budget
 from polysched.tensorize.limits import LIMITS
+from polysched.tensorize.preparing.branches import with_choices_for_branches
 from polysched.tensorize.preparing.copies import without_copies
 from polysched.tensorize.preparing.first_iterations import with_starts_apart
 from polysched.tensorize.preparing.guards import with_decided_choices, with_domains_for_choices, without_idle_guards
@@ -33,6 +34,7 @@ STEPS: Mapping[Rewrite, str] = {
     with_starts_apart: "the start of a sum as a statement of its own",
     with_domains_for_choices: "a choice by position as bounds of the loops",
     without_idle_guards: "a statement without a condition that changes nothing",
+    with_choices_for_branches: "branches on data as choices of what is written",
     without_partial_sums: "partial sums as one sum",
     rerolled: "statements that are written out as a loop"}
 """The steps, and how a program is read behind each, in words."""

@@ -8,6 +8,7 @@ import islpy as isl
 
 from polysched.scop.body import Binary, Cast, Expr, IteratorRef, Literal, ParameterRef, Unary, walk
 from polysched.scop.dtypes import INT32, usual_conversion
+from polysched.scop.points import isl_value
 from polysched.scop.scop import Scop, Statement
 
 _COMPARED = {"<": "lt_set", "<=": "le_set", ">": "gt_set", ">=": "ge_set", "==": "eq_set", "!=": "ne_set"}
@@ -78,7 +79,7 @@ def affine(domain: isl.Set, e: Expr) -> isl.Aff | None:
     total = isl.Aff.zero_on_domain(space)
     for name, factor in terms.items():
         if not name:
-            total = total.add_constant_val(isl.Val.int_from_si(domain.get_ctx(), factor))
+            total = total.add_constant_val(isl_value(factor))
             continue
         kind = isl.dim_type.set
         at = domain.find_dim_by_name(kind, name)
@@ -87,8 +88,7 @@ def affine(domain: isl.Set, e: Expr) -> isl.Aff | None:
             at = domain.find_dim_by_name(kind, name)
         if at < 0:
             return None
-        total = total.add(isl.Aff.var_on_domain(space, kind, at).scale_val(isl.Val.int_from_si(
-            domain.get_ctx(), factor)))
+        total = total.add(isl.Aff.var_on_domain(space, kind, at).scale_val(isl_value(factor)))
     return total
 
 

@@ -35,14 +35,14 @@ from polysched.scop.body import (
     unconditional_references,
     walk,
 )
-from polysched.scop.construction.affine_sets import extent_box
 from polysched.scop.dtypes import INT32
-from polysched.scop.scop import Access, AccessKind, Scop, Statement, union_set
+from polysched.scop.scop import AccessKind, Scop, Statement, union_set
 from polysched.tensorize.equality import Verdict, same_function
 from polysched.tensorize.limits import LIMITS
 from polysched.tensorize.preparing.conditions import instances_where
 from polysched.tensorize.preparing.restating import narrowed, with_body
 from polysched.tensorize.software.clamps import plain
+from polysched.tensorize.software.conditional_reads import may_always_be_accessed
 from polysched.tensorize.software.fragment import one_name_per_element
 from polysched.tensorize.software.renaming import named_set
 
@@ -189,17 +189,8 @@ def _may_be_read(scop: Scop, statement: Statement) -> bool:
     What a condition by position keeps from being read is no part of the access relation, and stays unread.
     """
     always = set(unconditional_references(statement.body))
-    return all((a.reference in always or _exists(scop, a)) and statement.domain.is_subset(a.relation.domain())
-               for a in statement.accesses)
-
-
-def _exists(scop: Scop, access: Access) -> bool:
-    """An access stays within the declared extents of its array."""
-    array = scop.array(access.array)
-    if any(extent is None for extent in array.extents) or not access.exact:
-        return False
-    reached = access.relation.intersect_params(scop.context).range()
-    return bool(reached.is_subset(extent_box(array)))
+    return all((a.reference in always and statement.domain.is_subset(a.relation.domain()))
+               or may_always_be_accessed(scop, statement, a) for a in statement.accesses)
 
 
 def _cut(scop: Scop, statement: Statement) -> Statement | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from polysched.scop.body import Binary, Cast, Expr, Literal, Load, Select, rebuild, walk
+from polysched.scop.body import Binary, Cast, Expr, Literal, Load, Select, rebuild_shared, walk
 from polysched.scop.dtypes import INT32, INT64, UINT64, DType, Kind
 from polysched.tensorize.equality import Outcome, Verdict, same_function
 from polysched.tensorize.equality.normal_form import Normaliser, widens
@@ -35,7 +35,7 @@ def same_of_values(update: Expr, mine: Expr, dtype: DType, operands: Mapping[str
     if computed:
         values: dict[Expr, Expr] = {e: Load(f"value of {n}", e.dtype) for n, e in computed.items()}
         ranges = {f"value of {n}": wanted[n].value_range() for n in computed}
-        sides = [rebuild(_one_width(side, dtype), lambda e: values.get(e, e)) for side in (update, mine)]
+        sides = [rebuild_shared(_one_width(side, dtype), lambda e: values.get(e, e)) for side in (update, mine)]
         outcome = same_function(*sides, ranges=ranges)
         if outcome.verdict is Verdict.EQUAL:
             return outcome
@@ -134,7 +134,7 @@ def substituted(update: Expr, given: Mapping[str, Expr], output: Expr, output_re
             return replacement if replacement.dtype == e.dtype else Cast(replacement, e.dtype)
         return e
 
-    return rebuild(update, change)
+    return rebuild_shared(update, change)
 
 
 def fits(e: Expr, wanted: DType, ranges: Mapping[str, tuple[int, int]]) -> bool:

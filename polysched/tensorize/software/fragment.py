@@ -27,7 +27,7 @@ from polysched.scop.body import (
     rebuild,
     walk,
 )
-from polysched.scop.dtypes import usual_conversion
+from polysched.scop.dtypes import common_type
 from polysched.scop.points import fix_parameters, value_at
 from polysched.scop.scop import Access, AccessKind, Scop, Statement
 from polysched.scop.serialise import expression_text
@@ -450,7 +450,7 @@ def new_value(assign: Assign, statement: Statement) -> Expr:
     """What an assignment writes, in its target's type; the old value is a load of the target."""
     old, value = Load(assign.target, assign.dtype), assign.value
     if assign.op is not None:
-        value = Binary(assign.op, old, value, usual_conversion(assign.dtype, value.dtype))
+        value = Binary(assign.op, old, value, common_type(assign.op, assign.dtype, value.dtype))
     same = same_element(statement, statement.access(assign.target))
     value = rebuild(value, lambda e: old if isinstance(e, Load) and e.reference in same else e)
     return value if value.dtype == assign.dtype else Cast(value, assign.dtype)

@@ -15,7 +15,7 @@ from polysched.scheduling.tree.loop_tree import multi_union_pw_aff
 from polysched.scop.assumptions import ASSUMED
 from polysched.scop.body import Binary, BodyStatement, Call, Expr, Unary, assignments, statement_expressions, walk
 from polysched.scop.budget import with_budget
-from polysched.scop.points import fix_parameters
+from polysched.scop.points import fix_parameters, isl_value
 from polysched.scop.scop import Scop
 from polysched.target.one_line import OneLine
 from polysched.tiling.footprints.box_shares import COUNTING_OPERATIONS, Instances
@@ -217,7 +217,7 @@ def assumed_parameters(scop: Scop, given: Mapping[str, int]) -> dict[str, int]:
 
 
 def _fix(context: isl.Set, at: int, value: int) -> isl.Set:
-    return context.fix_val(isl.dim_type.param, at, isl.Val.int_from_si(isl.DEFAULT_CONTEXT, value))
+    return context.fix_val(isl.dim_type.param, at, isl_value(value))
 
 
 def _nearest(context: isl.Set, at: int, wanted: int) -> int:

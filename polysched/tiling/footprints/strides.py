@@ -9,6 +9,7 @@ from functools import partial
 import islpy as isl
 
 from polysched.scop.budget import with_budget
+from polysched.scop.points import isl_value
 from polysched.scop.scop import Access, Scop, Statement
 from polysched.tiling.limits import LIMITS
 
@@ -71,7 +72,7 @@ def _least_step(dates: isl.Set, loop: int) -> int | None:
 
 def _shift(space: isl.Space, dim: int, step: int) -> isl.Map:
     shift = isl.MultiAff.identity(space.map_from_set())
-    moved = shift.get_at(dim).add_constant_val(isl.Val.int_from_si(isl.DEFAULT_CONTEXT, step))
+    moved = shift.get_at(dim).add_constant_val(isl_value(step))
     return isl.Map.from_multi_aff(shift.set_at(dim, moved))
 
 

@@ -16,7 +16,7 @@ from polysched.dependence.dependences import Dependences
 from polysched.scheduling.marks import Role
 from polysched.scheduling.tree.loop_tree import Band, Filter, Leaf, Mark, Node, Sequence, from_isl
 from polysched.scop.budget import with_budget
-from polysched.scop.points import fix_parameters
+from polysched.scop.points import fix_parameters, isl_value
 from polysched.scop.scop import Scop
 from polysched.target.target import Target
 from polysched.tiling.footprints.box_shares import COUNTING_OPERATIONS
@@ -247,7 +247,7 @@ def _tile_size(outer: isl.UnionPwAff, inner: isl.UnionPwAff, domain: isl.UnionSe
     """
     wanted = isl.UnionMap.from_union_pw_aff(outer).intersect_domain(domain)
     for size in [*([1] if single else []), *_divisors(outer)]:
-        value = isl.Val.int_from_si(isl.DEFAULT_CONTEXT, size)
+        value = isl_value(size)
         tiles = inner.scale_down_val(value).floor()
         if any(isl.UnionMap.from_union_pw_aff(t).intersect_domain(domain).is_equal(wanted)
                for t in (tiles, tiles.scale_val(value))):

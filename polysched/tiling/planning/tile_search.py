@@ -54,10 +54,12 @@ class TileChoice:
 
 
 def choose_tile(problem: TileProblem) -> TileChoice | None:
-    """The best edges over all orders; None when no tile satisfies the limits.
+    """The best edges over all orders; None when no tile satisfies the limits, or the solver has no such numbers.
 
     No further order is tried once nothing is left to save.
     """
+    if max(problem.nest.extents, default=0) > LIMITS.most_extent:   # dates may be any multiple of iterators
+        return None
     best: TileChoice | None = None
     enough = (1 + LIMITS.search_slack) * least_cost(problem)
     for order in problem.orders:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 import islpy as isl
 
+from polysched.scop.points import isl_value
 from polysched.tiling.limits import LIMITS
 from polysched.tiling.tree.distribute import maps_of, sets_of
 from polysched.tiling.tree.loops import Loop
@@ -75,7 +76,7 @@ def _faces_at(position: Position, members: tuple[isl.UnionPwAff, ...], space: in
     if runs_backwards(position, function):
         return None
     for multiple in range(1, MOST_SKEW + 1):
-        factor = isl.Val.int_from_si(isl.DEFAULT_CONTEXT, multiple)
+        factor = isl_value(multiple)
         mirror = shifted(position, time.scale_val(factor).sub(function))
         if mirror is not None:
             return Faces(space=space, right=function, left=mirror, multiple=multiple)
@@ -103,7 +104,7 @@ def shifted(position: Position, function: isl.UnionPwAff) -> isl.UnionPwAff | No
         return None
     constants = isl.UnionPwAff.empty(function.get_space())
     for part in sets_of(position.domain):
-        value = isl.Val.int_from_si(isl.DEFAULT_CONTEXT, shift[part.get_tuple_name()])
+        value = isl_value(shift[part.get_tuple_name()])
         universe = isl.UnionSet.from_set(isl.Set.universe(part.get_space()))
         constants = constants.union_add(isl.UnionPwAff.val_on_domain(universe, value))
     return function.add(constants)

@@ -48,6 +48,7 @@ from polysched.scheduling.tree.loop_tree import (
     children,
     with_children,
 )
+from polysched.scop.points import isl_value
 from polysched.target.one_line import OneLine
 from polysched.tiling.limits import LIMITS
 from polysched.tiling.shapes.diamond import Faces
@@ -116,8 +117,8 @@ class Pieces(OneLine):
     @property
     def width(self) -> isl.PwAff:
         """Of a piece and a gap together, over the parameters."""
-        share = self.extent.add_constant_val(_value(self.count - 1)).scale_down_val(_value(self.count)).floor()
-        least = isl.Aff.val_on_domain_space(share.get_domain_space(), _value(self.least))
+        share = self.extent.add_constant_val(isl_value(self.count - 1)).scale_down_val(isl_value(self.count)).floor()
+        least = isl.Aff.val_on_domain_space(share.get_domain_space(), isl_value(self.least))
         return share.max(isl.PwAff.from_aff(least))
 
     @property
@@ -140,11 +141,11 @@ class Pieces(OneLine):
         """All pieces, for all values of the parameters."""
         width = self.width
         return self.cut if self.known_width is not None else self._cut_at(
-            tuple(width.scale_val(_value(number)) for number in range(1, self.count)))
+            tuple(width.scale_val(isl_value(number)) for number in range(1, self.count)))
 
     def _cut_at(self, borders: tuple[isl.PwAff, ...]) -> Cut:
         piece = _passed(self.upper, borders)
-        twice = tuple(border.scale_val(_value(2)) for border in borders)
+        twice = tuple(border.scale_val(isl_value(2)) for border in borders)
         return Cut(piece=piece, half=piece.add(_passed(self.upper.add(self.lower), twice)),
                    across=piece.sub(_passed(self.lower, borders)))
 
@@ -183,16 +184,17 @@ def pieces_of(domain: isl.UnionSet, time: isl.UnionPwAff, faces: Faces, *, steps
     ----------
     time, steps : the time loop, and its iterations in a row of tiles.
     """
-    row = _divided(time, steps).scale_val(_value(steps))
+    row = _divided(time, steps).scale_val(isl_value(steps))
     drift = faces.multiple // 2
-    upper = faces.right.sub(row.scale_val(_value(drift)))
-    lower = row.scale_val(_value(faces.multiple - drift)).sub(faces.left)
+    upper = faces.right.sub(row.scale_val(isl_value(drift)))
+    lower = row.scale_val(isl_value(faces.multiple - drift)).sub(faces.left)
     low, high = _end(domain, lower, "<="), _end(domain, upper, ">=")
     grown = _largest(domain, upper.sub(lower))
     if count < 2 or low is None or high is None or grown is None:
         return None
     origin = isl.UnionPwAff.pw_aff_on_domain(domain.universe(), low)
-    pieces = Pieces(upper=upper.sub(origin), lower=lower.sub(origin), extent=high.sub(low).add_constant_val(_value(1)),
+    whole = high.sub(low).add_constant_val(isl_value(1))
+    pieces = Pieces(upper=upper.sub(origin), lower=lower.sub(origin), extent=whole,
                     least=2 * -(-grown // 2) + 1, count=count, space=faces.space, gap=grown + 1)
     extent = _number(pieces.extent)
     if extent is None:
@@ -357,7 +359,7 @@ def _with_loops_over_pieces(node: Node, change: Callable[[Band, LoopMark], Node]
 
 
 def _divided(function: isl.UnionPwAff, by: int) -> isl.UnionPwAff:
-    return function.scale_down_val(_value(by)).floor()
+    return function.scale_down_val(isl_value(by)).floor()
 
 
 def _passed(function: isl.UnionPwAff, borders: tuple[isl.PwAff, ...]) -> isl.UnionPwAff:
@@ -368,7 +370,7 @@ def _passed(function: isl.UnionPwAff, borders: tuple[isl.PwAff, ...]) -> isl.Uni
                                          for low, high in pairwise(ends)), part.ge_set(ends[-1])]
         space = part.get_domain_space()
         return reduce(isl.PwAff.union_add, (
-            isl.PwAff.from_aff(isl.Aff.val_on_domain_space(space, _value(number))).intersect_domain(cell)
+            isl.PwAff.from_aff(isl.Aff.val_on_domain_space(space, isl_value(number))).intersect_domain(cell)
             for number, cell in enumerate(cells)))
 
     return _union(count(part) for part in _parts(function))
@@ -406,11 +408,7 @@ def _parameter(name: str) -> isl.PwAff:
 
 
 def _constant(domain: isl.UnionSet, value: int) -> isl.UnionPwAff:
-    return isl.UnionPwAff.val_on_domain(domain.universe(), _value(value))
-
-
-def _value(number: int) -> isl.Val:
-    return isl.Val.int_from_si(isl.DEFAULT_CONTEXT, number)
+    return isl.UnionPwAff.val_on_domain(domain.universe(), isl_value(value))
 
 
 def _number(function: isl.PwAff) -> int | None:

@@ -9,6 +9,7 @@ import islpy as isl
 
 from polysched.scheduling.marks import Role
 from polysched.scheduling.tree.loop_tree import multi_union_pw_aff
+from polysched.scop.points import isl_value
 from polysched.tiling.tree.distribute import sets_of
 from polysched.tiling.tree.loops import Loop
 from polysched.tiling.tree.position import Position, inside, is_independent
@@ -112,8 +113,8 @@ def _without_gaps(function: isl.UnionPwAff) -> isl.UnionPwAff:
     rests = {int(aff.get_constant_val().to_python()) % step for aff in parts} if step > 1 else set()
     if len(rests) != 1:
         return function
-    rest = isl.UnionPwAff.val_on_domain(function.domain(), isl.Val.int_from_si(isl.DEFAULT_CONTEXT, rests.pop()))
-    return function.sub(rest).scale_down_val(isl.Val.int_from_si(isl.DEFAULT_CONTEXT, step)).floor()
+    rest = isl.UnionPwAff.val_on_domain(function.domain(), isl_value(rests.pop()))
+    return function.sub(rest).scale_down_val(isl_value(step)).floor()
 
 
 def _is_straight(domain: isl.UnionSet, time: isl.UnionPwAff, row: isl.UnionPwAff) -> bool:

@@ -8,6 +8,7 @@ import islpy as isl
 
 from polysched.scheduling.marks import LoopMark, Role
 from polysched.scheduling.tree.loop_tree import Band, Leaf, Node, walk
+from polysched.scop.points import isl_value
 from polysched.tiling.tree.position import Position, inside
 
 
@@ -25,7 +26,7 @@ class Loop:
 
 def block_of(loop: Loop, size: int, role: Role) -> Loop:
     """The loop over blocks of `size` iterations of a loop."""
-    edge = isl.Val.int_from_si(isl.DEFAULT_CONTEXT, size)
+    edge = isl_value(size)
     return Loop(function=loop.function.scale_down_val(edge).floor(), mark=replace(loop.mark, role=role))
 
 

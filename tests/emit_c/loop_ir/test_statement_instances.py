@@ -36,3 +36,10 @@ def test_relations_of_leaves(text: str, relations: list[str]) -> None:
 
 def test_a_register_tile_has_no_leaves() -> None:
     assert not list(leaves_of(parse_loops("with register_tile(loops=(), edges=()): S0(i, j)"), (), FACTS))
+
+
+def test_statements_that_read_a_packed_operand_are_leaves() -> None:
+    nest = parse_loops("with packed(Panel(name='p', statement='S0', value=Load(reference='S0_r0', "
+                       "dtype=dtype('float64')), subscripts=(), extents=(), loops=(), in_lanes=True), S0(1, 0)):\n"
+                       "    for a in range(1, n):\n        for b in range(0, n): S0(a, b)")
+    assert [leaf.around for leaf in leaves_of(nest, (), FACTS)] == [("a", "b")]

@@ -13,7 +13,7 @@ from polysched.scop.dtypes import BFLOAT16, BOOL, UINT16
 
 def lines(statement: str) -> list[str]:
     scop = from_c_text(f"void f(int n, double a[n], float b[n], unsigned u[n], short h[n], "
-                       f"_Float16 x[n], __bf16 y[n]) {{\n#pragma scop\n"
+                       f"_Float16 x[n], __bf16 y[n], int k[n]) {{\n#pragma scop\n"
                        f"for (int i = 0; i < n; i++) {statement}\n#pragma endscop\n}}")
     arrays = {array.name: f"memref<?x{type_text(array.dtype)}>" for array in scop.arrays}
     return Body(scop, scop.statements[0], [variable("i")], arrays, (f"v{k}" for k in itertools.count())).write()
@@ -26,6 +26,7 @@ def lines(statement: str) -> list[str]:
     ("y[i] = x[i];", "%v2 = arith.truncf %v1 : f32 to bf16"),
     ("u[i] = u[i] / 3u;", "%v2 = arith.divui %v0, %v1 : i32"),
     ("h[i] += 1;", "%v2 = arith.extsi %v1 : i16 to i32"),
+    ("k[i] >>= 1u;", "%v2 = arith.shrsi %v1, %v0 : i32"),
     ("a[i] = -a[i];", "%v1 = arith.negf %v0 : f64"),
     ("b[i] = sqrtf(b[i]);", "%v1 = math.sqrt %v0 : f32"),
     ("a[i] = a[i] < b[i] ? 1.0 : 2.0;", "%v3 = arith.cmpf olt, %v0, %v2 : f64"),

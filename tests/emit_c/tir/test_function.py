@@ -44,6 +44,11 @@ def f(n: T.int64, C: T.Buffer((n, n), "float64"), A: T.Buffer((n, n), "float64")
 """
 
 
+def test_a_shift_keeps_the_type_of_what_is_shifted() -> None:
+    schedule = original(analyse(scop_of("int n, int K[n]", "for (int i = 0; i < n; i++) K[i] >>= 1u;")))
+    assert "K[i0] = (K[i0] >> " in tir_text(TiledSchedule(schedule=schedule, tree=schedule.tree))
+
+
 def test_names_are_those_of_python() -> None:
     scop = scop_of("int in, double T[in], int is[in]", "for (int i = 0; i < in; i++) T[i] = is[i];")
     schedule = original(analyse(scop))

@@ -120,6 +120,20 @@ def test_damaged_texts_are_refused_in_words_or_read(form: str) -> None:
         assert "isl_" not in refusal_of("".join([*pieces[:at], other, *behind]), program)
 
 
+BIG = 10 ** 20
+
+
+@pytest.mark.parametrize("text", [
+    f"{{ S0[t, i] -> [t + {BIG}, 0, i]; S1[t, i] -> [t + {BIG}, 1, i] }}",
+    f"T(S1): ({BIG}t + 3, 0, i)\nT(S2): ({BIG}t + 3, 1, i)",
+    f"{{ S0[t, i] -> [t, {BIG}, {BIG}i + {BIG}]; S1[t, i] -> [t, {BIG + 7}, {BIG}i] }}"])
+def test_dates_of_twenty_digits_are_dates_as_others(text: str) -> None:
+    dependences = analyse(from_c_text(JACOBI))
+    read = Schedule.from_text(text, dependences)
+    assert order(read) == order(original(dependences))
+    assert "0000000000" not in emit(tile(read)).text
+
+
 def refusal_of(text: str, program: Dependences) -> str:
     try:
         Schedule.from_text(text, program)
@@ -129,6 +143,9 @@ def refusal_of(text: str, program: Dependences) -> str:
 
 
 LONG = "9" * 5000
+WIDE = ", ".join(f"i{k}" for k in range(6000))
+BANDS = ", ".join(["{ S0[t, i] -> [(i)] }"] * 300)
+QUOTIENTS = " and ".join(f"i mod {k} = 1" for k in range(2, 300))
 
 
 @pytest.mark.parametrize(("text", "message"), [
@@ -138,8 +155,13 @@ LONG = "9" * 5000
     (f"<OpenScop>\nC\nCONTEXT\n{LONG}\n", "a number of the schedule has more than 40 digits"),
     (f"c\n{LONG}\n", "a number of the schedule has more than 40 digits"),
     ("[" * 100_000, "no stored schedule\n  witness: values are nested too deeply"),
-    ("{ S0[t, i] -> [" + "0, " * 300 + "t, i, 0]; S1[t, i] -> [t, i] }", "S0 has dates of more than 200 dimensions"),
-    ("{ S0[t, i] -> [" + "0, " * 6000 + "t, i, 0]; S1[t, i] -> [t, i] }", "reading the schedule map takes more than"),
+    ("{ S0[t, i] -> [" + "0, " * 300 + "t, i, 0]; S1[t, i] -> [t, i] }", "a tuple of more than 200 dimensions"),
+    ("{ S0[t, i] -> [" + "0, " * 6000 + "t, i, 0]; S1[t, i] -> [t, i] }", "a tuple of more than 200 dimensions"),
+    (f"[n] -> {{ S0[t, i] -> [t, i] : {QUOTIENTS} }}", "more than 100 quotients and quantified variables"),
+    (f'{{ domain: "[n] -> {{ S0[t, i] : {QUOTIENTS} }}" }}', "more than 100 quotients and quantified variables"),
+    (f'{{ domain: "{{ S0[{WIDE}] }}" }}', "a tuple of more than 200 dimensions"),
+    (f'{{ domain: "[n] -> {{ S0[t, i] }}", child: {{ schedule: "[{BANDS}]" }} }}',
+     "more than 200 members of bands are inside each other"),
     ('{ domain: "[t_end, n] -> { S0[t, i] : 0 <= t < t_end and 0 < i < n - 1; S1[t, i] : 0 <= t < t_end and '
      '0 < i < n - 1 }", child: { extension: "[n] -> { [] -> S9[i] : 0 <= i < n }" } }',
      r"cannot be read\n  witness: an extension adds instances that the program has not: .*S9\[i\]")])

@@ -113,6 +113,24 @@ def test_a_plan_is_taken_by_the_interval_of_its_gain_and_kept_in_a_database(
         assert {t.verdict for t in opened.trials(key)} == {Verdict.TIMED}
 
 
+def test_records_stay_where_the_first_plan_is_wrong(
+        found: Match, known: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(tuning, "LIMITS", LIMITS)
+    timed, every = raced({1: 0.5, 2: 1.0})
+    first = next(iter(measuring.plan_candidates([found], target=host()))).choice.block
+
+    def run(checks: Any, *, rounds: int, **how: Any) -> tuple[racing.Raced, ...]:
+        return tuple(racing.Raced(entry=r.entry, verdict=Verdict.WRONG, refusal="wrong") if _block(c) == first else r
+                     for c, r in zip(checks, timed(checks, rounds=rounds, **how), strict=True))
+    monkeypatch.setattr(measuring, "race", run)
+    once, again = [(measured_plans(tensorize(found), [found], target=host(), database=tmp_path / "tuned.db"),
+                    len(every)) for _ in range(2)]
+    assert once[1] == again[1] > 0, "neither the wrong plan nor the others run again"
+    for race, _ in (once, again):
+        assert race.ranked[0].choice.block == 1
+        assert {r.choice.block for r in race.refused} == {first}
+
+
 def test_wrong_and_crashing_plans_are_never_chosen(found: Match, planted: None) -> None:
     race = measured_plans(tensorize(found), [found], target=host(), compile_flags=("-O1",))
     assert race.ranked

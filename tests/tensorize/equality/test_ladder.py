@@ -2,7 +2,7 @@
 
 import pytest
 
-from polysched.scop.body import Binary, Call, Expr, Load
+from polysched.scop.body import Binary, Call, Cast, Expr, Load
 from polysched.scop.dtypes import INT32, UINT32
 from polysched.tensorize.description.reading import parse
 from polysched.tensorize.description.semantics import Update
@@ -113,3 +113,14 @@ def test_hard_products_are_unknown_within_the_limit() -> None:
     assert outcome.verdict in (Verdict.UNKNOWN, Verdict.EQUAL)
     big = "($x * $y) * ($x ^ $y) & 255", "($x ^ $y) * $x & ($y | 255) & 65535"
     assert same_function(expression(big[0]), expression(big[1]), conflicts=1000).verdict is Verdict.DIFFERENT
+
+
+def test_functions_of_functions_stay_small() -> None:
+    """Written out, eight counts of bits inside of each other have a tree of 10^19 nodes, and some hundred different."""
+    x, y = Load("x", INT32), Load("y", INT32)
+    sides: list[Expr] = [Binary("+", x, y, INT32), Binary("+", y, x, INT32), Binary("|", x, y, INT32)]
+    for _ in range(8):
+        sides = [Call("popcount_u32", (Cast(e, UINT32),), INT32) for e in sides]
+    assert same_function(sides[0], sides[1]).rung == "normal form"
+    nearly = [Call("popcount_u32", (Cast(Binary(op, x, y, INT32), UINT32),), INT32) for op in "&|"]
+    assert same_function(*nearly).rung == "sample"

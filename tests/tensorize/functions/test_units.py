@@ -243,6 +243,8 @@ NEAR = {
     "another type": ((LAYER[0].replace("int8_t W", "int16_t W"), LAYER[1]), {}, "the program computes"),
     "another subscript": ((LAYER[0], LAYER[1].replace("A[i][k]", "A[i][j]")), {},
                           "the program computes (b[4j + j0] + (A[i, 4j + j0] *"),
+    "an element that need not exist": ((LAYER[0].replace("int32_t b[n]", "int32_t *b"), LAYER[1].replace(
+        "s = b[j]", "s = A[i][0] > 3 ? b[j] : 0")), {}, "nothing says that the elements exist elsewhere"),
     "a sum that is read": ((f"{LAYER[0]}, int32_t D[m][n]", LAYER[1].replace("C[i][j] =", "D[i][j] = s; C[i][j] =")),
                            {}, "it leaves values in C, D"),
     "the order changed": ((LAYER[0], LAYER[1].replace("s += A", "s = (s < 0 ? 0 : s) + A")), {},

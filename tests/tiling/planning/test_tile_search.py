@@ -204,3 +204,7 @@ def test_a_search_is_made_once_for_many_codes(monkeypatch):
     count = len(made)
     assert choose_tile(problem(product_nest(100))) == first
     assert len(made) == count, "both are kept"
+
+
+def test_a_loop_of_more_iterations_than_the_solver_has_numbers_stays_untiled():
+    assert choose_tile(problem(product_nest(1 << 80))) is None

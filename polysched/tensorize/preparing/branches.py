@@ -1,0 +1,128 @@
+"""Branches on data that write several elements, or one of them sometimes, as statements that always write one.
+
+Rewrite:  if (c) { L = a; H = b; } else { L = b; H = a; }   ->   L = c ? a : b;  H = c ? b : a;
+          if (c) R = a;                                     ->   R = c ? a : R;
+
+Only the chosen side of a choice is evaluated, so nothing is read that was not read before, but for R, which exists: it
+is inside the extents of its array, or accessed anyway.  The statements run one behind the other, and none reads what
+another one writes.  Sums under a condition stay (`if (c) R += a;`), since no instruction takes `c ? R + a : R` for one.
+Source: J. R. Allen, K. Kennedy, C. Porterfield, J. Warren, "Conversion of control dependence to data dependence",
+POPL 1983.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+from functools import partial
+
+import islpy as isl
+
+from polysched.dependence import analyse
+from polysched.dependence.dependences import Dependences
+from polysched.dependence.if_conversion import as_choice
+from polysched.scheduling.tree.loop_tree import from_isl, split_bands, to_isl
+from polysched.scop.body import Assign, BodyStatement, If, Load, assignments, references, walk
+from polysched.scop.scop import Scop, Statement, union_set
+from polysched.tensorize.preparing.restating import identity, one_behind_the_other, pulled_back
+from polysched.tensorize.software.conditional_reads import may_always_be_accessed
+from polysched.tensorize.software.renaming import fresh_name, renamed_statement
+
+
+def with_choices_for_branches(dependences: Dependences) -> Dependences | None:
+    """The program with one such branch less; None where there is none."""
+    scop = dependences.scop
+    for statement in scop.statements:
+        if (made := _as_choices(scop, statement)) is not None:
+            return analyse(made, value_based=dependences.value_based, inputs=dependences.inputs)
+    return None
+
+
+def _as_choices(scop: Scop, statement: Statement) -> Scop | None:
+    """The program with a statement as one assignment per array that it writes; None where it is no such branch."""
+    is_branch = len(statement.body) == 1 and isinstance(statement.body[0], If)
+    if not is_branch or not all(a.exact for a in statement.accesses):
+        return None
+    written = tuple(dict.fromkeys(statement.access(a.target).array for a in assignments(statement.body)))
+    if len(written) > 1 and not _are_apart(statement, written):
+        return None
+    made: list[Statement] = []
+    taken = {s.name for s in scop.statements}
+    for array in written:
+        part = _as_choice(scop, statement, _only_writing(statement, array))
+        if part is None:
+            return None
+        if made:
+            name = fresh_name(f"{statement.name}_{array}", taken)
+            part = renamed_statement(part, name, {a.reference: f"{name}_{a.reference}" for a in part.accesses})
+        taken.add(part.name)
+        made.append(part)
+    return _placed(scop, statement, made) if made else None
+
+
+def _as_choice(scop: Scop, whole: Statement, own: Statement) -> Statement | None:
+    """The part of a statement that writes one array as one assignment."""
+    if any(a.op is not None for a in assignments(own.body)):
+        return as_choice(scop, own)
+    return as_choice(scop, own, exists=partial(may_always_be_accessed, scop, whole))
+
+
+def _are_apart(statement: Statement, written: Collection[str]) -> bool:
+    """No assignment reads what another one writes, and no condition what any of them writes."""
+    for array in written:
+        part = _only_writing(statement, array)
+        targets = {a.target for a in assignments(part.body)}
+        others = {a.array for a in part.accesses if a.reference not in targets} & {*written}
+        if others - {array} or (array in others and _condition_reads(statement, array)):
+            return False
+    return True
+
+
+def _condition_reads(statement: Statement, array: str) -> bool:
+    """Whether some condition reads an array, which every part evaluates."""
+    bare = tuple(_without_assignments(item) for item in statement.body)
+    return any(statement.access(r).array == array for r in references(bare))
+
+
+def _without_assignments(item: BodyStatement) -> BodyStatement:
+    if not isinstance(item, If):
+        return item
+    then, otherwise = (tuple(_without_assignments(x) for x in way if not isinstance(x, Assign))
+                       for way in (item.then, item.otherwise))
+    return replace(item, then=then, otherwise=otherwise)
+
+
+def _only_writing(statement: Statement, array: str) -> Statement:
+    """The statement with its assignments to one array, and the accesses of these."""
+    body = _kept(statement, statement.body, array)
+    used = {*references(body)}
+    used |= {e.reference for a in statement.accesses if a.reference in used for s in a.subscripts for e in walk(s)
+             if isinstance(e, Load)}
+    return replace(statement, body=body, accesses=tuple(a for a in statement.accesses if a.reference in used))
+
+
+def _kept(statement: Statement, items: tuple[BodyStatement, ...], array: str) -> tuple[BodyStatement, ...]:
+    """Items without the assignments to other arrays, and without branches in which nothing is left."""
+    found: list[BodyStatement] = []
+    for item in items:
+        if isinstance(item, If):
+            then, otherwise = (_kept(statement, way, array) for way in (item.then, item.otherwise))
+            if then or otherwise:
+                found.append(replace(item, then=then, otherwise=otherwise))
+        elif not isinstance(item, Assign) or statement.access(item.target).array == array:
+            found.append(item)
+    return tuple(found)
+
+
+def _placed(scop: Scop, statement: Statement, parts: list[Statement]) -> Scop:
+    """The program with the parts one behind the other in the place of the statement."""
+    statements = tuple(p for s in scop.statements for p in (parts if s.name == statement.name else (s,)))
+    if len(parts) == 1:
+        return replace(scop, statements=statements)
+    back = identity(scop)
+    for part in parts[1:]:
+        same = isl.Map.identity(part.domain.get_space().map_from_set()).intersect_domain(part.domain)
+        back = back.union(isl.UnionMap.from_map(same.set_tuple_name(isl.dim_type.out, statement.name)))
+    tree = from_isl(pulled_back(scop.schedule, back, union_set(s.domain for s in statements)))
+    ordered = replace(tree, root=one_behind_the_other(split_bands(tree.root), [p.domain for p in parts]))
+    return replace(scop, statements=statements, schedule=to_isl(ordered))

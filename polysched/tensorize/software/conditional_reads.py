@@ -1,0 +1,38 @@
+"""Elements that a program accesses only where a condition on data holds, and whether they exist elsewhere, too.
+
+    O[i] = M[i] ? A[i] : B[i]        an instruction reads A[i] and B[i] in all lanes
+"""
+
+from __future__ import annotations
+
+import islpy as isl
+
+from polysched.scop.body import unconditional_references
+from polysched.scop.construction.affine_sets import extent_box
+from polysched.scop.scop import Access, Scop, Statement
+
+
+def may_always_be_accessed(scop: Scop, statement: Statement, access: Access) -> bool:
+    """Whether an access reaches an element that exists in every instance of its statement.
+
+    It does where the element is inside the declared extents of its array, or where the program accesses it without a
+    condition on data, sooner or later.
+    """
+    if not access.exact or not statement.domain.is_subset(access.relation.domain()):
+        return False
+    reached = access.relation.intersect_params(scop.context).range()
+    array = scop.array(access.array)
+    if all(extent is not None for extent in array.extents) and reached.is_subset(extent_box(array)):
+        return True
+    return bool(reached.is_subset(_accessed_anyway(scop, access)))
+
+
+def _accessed_anyway(scop: Scop, access: Access) -> isl.Set:
+    """The elements of an array that the program accesses without a condition on data."""
+    found = isl.Set.empty(access.relation.range().get_space())
+    for statement in scop.statements:
+        certain = {*unconditional_references(statement.body)}
+        for other in statement.accesses:
+            if other.array == access.array and other.exact and other.reference in certain:
+                found = found.union(other.relation.range())
+    return found

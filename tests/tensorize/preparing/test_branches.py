@@ -1,0 +1,53 @@
+"""Branches on data become choices where nobody sees that the element is always written; the same values either way."""
+
+from __future__ import annotations
+
+import pytest
+
+from polysched.scop.body import Assign, Select
+from polysched.scop.scop import AccessKind
+from polysched.tensorize.preparing.branches import with_choices_for_branches
+from tests.tensorize.preparing.kept import program, rewritten
+
+ARRAYS = "int32_t P[5], int32_t Q[5], int32_t A[5], int8_t B[5], float F[5]"
+EACH = "for (int i = 0; i < 4; i++) "
+CHOSEN = {   # body, statements behind it
+    "both ways": ("if (A[i] < B[i]) { P[i] = A[i]; Q[i] = B[i]; } else { P[i] = B[i]; Q[i] = A[i]; }", 2),
+    "another order": ("if (A[i] < B[i]) { P[i] = A[i]; Q[i] = B[i]; } else { Q[i] = A[i]; P[i] = B[i]; }", 2),
+    "sometimes": ("if (A[i] < B[i]) P[i] = A[i];", 1),
+    "otherwise": ("if (A[i] < B[i]) { P[i] = A[i]; } else Q[i + 1] = 7;", 2),
+    "nested": ("if (A[i] < B[i]) { if (A[i] > 0) P[i] = A[i]; else F[i] = 1; } else { P[i] = 3; F[i] = B[i]; }", 2),
+    "sums": ("if (A[i] < B[i]) { P[i] += A[i]; Q[i] -= 2; } else { Q[i] = B[i]; P[i] = 3; }", 2),
+    "old values": ("if (A[i] < P[i]) P[i] = P[i + 1];", 1),
+}
+KEPT = {
+    "a part reads what another writes": "if (A[i] < B[i]) { P[i] = A[i]; Q[i] = P[i]; }",
+    "the condition reads what is written": "if (P[i] < Q[i]) { P[i] = Q[i]; Q[i] = 3; }",
+    "written twice": "if (A[i] < B[i]) { P[i] = A[i]; P[i] = P[i] + 1; }",
+    "two elements": "if (A[i] < B[i]) P[i] = A[i]; else P[i + 1] = B[i];",
+    "a sum under a condition": "if (A[i] < B[i]) P[i] += A[i];",
+    "no branch": "P[i] = A[i] < B[i] ? A[i] : B[i];",
+}
+
+
+@pytest.mark.parametrize("name", CHOSEN)
+def test_every_array_is_assigned_by_a_statement_of_its_own(name: str) -> None:
+    body, count = CHOSEN[name]
+    after = rewritten(program(ARRAYS, EACH + body), with_choices_for_branches)
+    assert after is not None
+    assert len(after.statements) == count
+    for statement in after.statements:
+        (item,) = statement.body
+        assert isinstance(item, Assign)
+        assert isinstance(item.value, Select)
+        assert [a.kind for a in statement.writes] == [AccessKind.MUST_WRITE]
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_other_branches_stay(name: str) -> None:
+    assert rewritten(program(ARRAYS, EACH + KEPT[name]), with_choices_for_branches) is None
+
+
+def test_an_element_that_may_not_exist_is_not_written() -> None:
+    body = EACH + "if (A[i] < 3) P[i] = A[i];"
+    assert rewritten(program("int32_t *P, int32_t A[5]", body), with_choices_for_branches) is None

@@ -1,0 +1,29 @@
+"""Elements that are accessed under a condition on data: which of them exist without it."""
+
+from __future__ import annotations
+
+import pytest
+
+from polysched.scop import from_c_text
+from polysched.tensorize.software.conditional_reads import may_always_be_accessed
+
+CASES = {   # parameters, body, whether A may be read in every instance of the first statement
+    "extents": ("int A[n]", "O[i] = M[i] ? A[i] : 0;", True),
+    "beyond the extents": ("int A[n]", "O[i] = M[i] ? A[i + 1] : 0;", False),
+    "unknown": ("int *A", "O[i] = M[i] ? A[i] : 0;", False),
+    "read without a condition": ("int *A", "{ O[i] = M[i] ? A[i] : 0; O[i] += A[i]; }", True),
+    "read in part": ("int *A", "{ O[i] = M[i] ? A[i] : 0; if (i > 0) O[i] += A[i]; }", False),
+    "read under another condition": ("int *A", "{ O[i] = M[i] ? A[i] : 0; O[i] += M[i] > 3 ? A[i] : 1; }", False),
+    "chosen by data": ("int A[n]", "O[i] = M[i] ? A[M[i]] : 0;", False),
+    "not at the first iteration": ("int A[n]", "O[i] = M[i] && i > 0 ? A[i - 1] : 0;", False),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_exists(name: str) -> None:
+    parameters, body, expected = CASES[name]
+    scop = from_c_text(f"void f(int n, int O[n], int M[n], {parameters}) {{\n#pragma scop\n"
+                       f"for (int i = 0; i < n; i++) {body}\n#pragma endscop\n}}\n")
+    statement = scop.statements[0]
+    read = next(a for a in statement.reads if a.array == "A")
+    assert may_always_be_accessed(scop, statement, read) == expected
