@@ -17,8 +17,8 @@ WHOLE = ("int64", "int32", "int8", "uint8", "int16", "uint16", "uint32", "uint64
 NUMBERS = (*FLOATS, *WHOLE)
 EMPTY = 0.04
 """The share of models whose fresh values may have no elements."""
-OLD_FORMAT, OLDEST = 8, 3
-"""Versions of the file format: what operator sets up to 18 were published with, and the oldest."""
+OLD_FORMAT = 8
+"""The version of the file format that operator sets up to 18 were published with."""
 Fits: TypeAlias = "Callable[[Known], bool]"
 
 

@@ -23,18 +23,22 @@ def reshaped(d: ModelDrawing) -> None:
     if d.chance(0.3):
         d.add("Flatten", x, axis=d.draw.randint(-len(own) if d.since(11) else 0, len(own)), exact=True)
         return
-    total, shape = int(np.prod(own, dtype=int)), []
-    for _ in range(d.draw.randint(0, 3)):
-        factor = d.draw.choice([f for f in range(1, max(total, 1) + 1) if total % f == 0][:8])
-        shape.append(factor)
-        total = total // factor
-    shape.append(total)
+    shape = _factors(d, int(np.prod(own, dtype=int)))
     if d.chance(0.4) and 0 not in shape:
         shape[d.draw.randrange(len(shape))] = -1
     if d.chance(0.3) and _filled(d.known[x]):
         shape = [0 if k < len(own) and e == own[k] else e for k, e in enumerate(shape)]
     zeros = 1 if 0 in shape and -1 not in shape and d.since(14) and 0 in own else None
     d.add("Reshape", x, d.constant(shape), allowzero=zeros, exact=True)
+
+
+def _factors(d: ModelDrawing, total: int) -> list[int]:
+    """Up to four numbers whose product is a number."""
+    factors = []
+    for _ in range(d.draw.randint(0, 3)):
+        factors.append(d.draw.choice([f for f in range(1, max(total, 1) + 1) if total % f == 0][:8]))
+        total = total // factors[-1]
+    return [*factors, total]
 
 
 def turned(d: ModelDrawing) -> None:
@@ -71,16 +75,8 @@ def cut(d: ModelDrawing) -> None:
     shape = d.known[x].shape
     axes = sorted(d.draw.sample(range(len(shape)), d.draw.randint(1, len(shape))))
     steps = [d.draw.choice((1, 1, 2, 3, -1, -2)) if d.since(10) else 1 for _ in axes]
-    starts, ends = [], []
-    for axis, stride in zip(axes, steps, strict=True):
-        extent = shape[axis]
-        first, last = sorted((d.draw.randint(0, extent), d.draw.randint(0, extent)))
-        if stride < 0:
-            first, last = last, d.draw.choice((first, -extent - 1, -FAR)) - (first == 0)
-        elif d.chance(0.4):
-            first, last = first - extent if first < extent else first, d.draw.choice((last, FAR))
-        starts.append(first)
-        ends.append(last)
+    bounds = [_bounds(d, shape[axis], stride) for axis, stride in zip(axes, steps, strict=True)]
+    starts, ends = [first for first, _ in bounds], [last for _, last in bounds]
     if not d.since(10):
         d.add("Slice", x, axes=axes if axes != list(range(len(axes))) or d.chance(0.5) else None, starts=starts,
               ends=ends, exact=True)
@@ -92,6 +88,16 @@ def cut(d: ModelDrawing) -> None:
     elif axes == list(range(len(axes))) and d.chance(0.3):
         operands[2] = ""
     d.add("Slice", x, *operands, exact=True)
+
+
+def _bounds(d: ModelDrawing, extent: int, stride: int) -> tuple[int, int]:
+    """Where a slice of a dimension begins and ends."""
+    first, last = sorted((d.draw.randint(0, extent), d.draw.randint(0, extent)))
+    if stride < 0:
+        return last, d.draw.choice((first, -extent - 1, -FAR)) - (first == 0)
+    if d.chance(0.4):
+        return first - extent if first < extent else first, d.draw.choice((last, FAR))
+    return first, last
 
 
 def joined(d: ModelDrawing) -> None:
@@ -217,41 +223,51 @@ def blocks(d: ModelDrawing) -> None:
         d.add("SpaceToDepth", d.given(d.array(dtype, (n, c, h * size, w * size))), blocksize=size, exact=True)
 
 
-def made(d: ModelDrawing) -> None:
-    """Values that follow from shapes and numbers: ranges, ones, diagonals, unit vectors."""
+def filled(d: ModelDrawing) -> None:
+    """One value in a shape, and a range of numbers."""
     import onnx
-    op = d.pick("ConstantOfShape", "Range", "EyeLike", "OneHot", "Shape", "Size", "Trilu")
-    x = d.value(dtypes=ALL)
-    own = d.known[x]
-    if op == "ConstantOfShape":
-        dtype = d.draw.choice(ALL)
-        value = onnx.numpy_helper.from_array(np.array([2], dtype)) if d.chance(0.7) else None
-        d.add(op, d.constant(np.array(d.extents(d.draw.randint(0, 3)), "int64")), value=value, exact=True)
-    elif op == "Range":
+    if d.chance(0.5):
         dtype = d.draw.choice(("int64", "int32", "float32", "float64", "int16"))
         step = d.draw.choice((1, 2, -1, 3))
-        d.add(op, *(d.constant(v, dtype) for v in (1, 1 + step * d.draw.randint(0, 6), step)), exact=True)
-    elif op == "EyeLike":
-        x = d.value(ranks=(2,), dtypes=ALL)
+        d.add("Range", *(d.constant(v, dtype) for v in (1, 1 + step * d.draw.randint(0, 6), step)), exact=True)
+        return
+    value = onnx.numpy_helper.from_array(np.array([2], d.draw.choice(ALL))) if d.chance(0.7) else None
+    d.add("ConstantOfShape", d.constant(np.array(d.extents(d.draw.randint(0, 3)), "int64")), value=value, exact=True)
+
+
+def diagonals(d: ModelDrawing) -> None:
+    """Ones on a diagonal, and what is on one side of it."""
+    import onnx
+    if d.chance(0.5):
         element = onnx.helper.np_dtype_to_tensor_dtype(np.dtype(d.draw.choice(NUMBERS)))
-        d.add(op, x, k=d.draw.randint(-2, 2), dtype=element if d.chance(0.5) else None, exact=True)
-    elif op == "OneHot":
-        depth, dtype = d.draw.randint(2, 5), d.draw.choice(("float32", "int32", "int64", "float64"))
-        index = d.operand(d.draw.choice(("int64", "int32", "float32")), d.extents(d.draw.randint(1, 2)), -depth, depth)
-        if d.known[index].is_float:
-            index = (d.add("Floor", index, exact=True) or [index])[0]
-        d.add(op, index, d.constant(depth if d.chance(0.5) else [depth]), d.operand(dtype, (2,)), exact=True,
-              axis=d.draw.choice((None, 0, -1)))
-    elif op == "Shape":
-        bounds = d.draw.randint(-own.rank, own.rank), d.draw.randint(-own.rank, own.rank)
-        some = d.since(15) and d.chance(0.6)
-        d.add(op, x, start=bounds[0] if some else None, end=bounds[1] if some and d.chance(0.6) else None, exact=True)
-    elif op == "Size":
-        d.add(op, x, exact=True)
-    else:
-        x = d.value(ranks=(2, 3), dtypes=ALL)
-        diagonal = [d.constant(d.draw.randint(-3, 3))] if d.chance(0.7) else []
-        d.add(op, x, *diagonal, upper=d.draw.choice((None, 0, 1)), exact=True)
+        d.add("EyeLike", d.value(ranks=(2,), dtypes=ALL), k=d.draw.randint(-2, 2),
+              dtype=element if d.chance(0.5) else None, exact=True)
+        return
+    x = d.value(ranks=(2, 3), dtypes=ALL)
+    diagonal = [d.constant(d.draw.randint(-3, 3))] if d.chance(0.7) else []
+    d.add("Trilu", x, *diagonal, upper=d.draw.choice((None, 0, 1)), exact=True)
+
+
+def counted(d: ModelDrawing) -> None:
+    """Shapes, whole or in part, and numbers of elements."""
+    x = d.value(dtypes=ALL)
+    rank = d.known[x].rank
+    if d.chance(0.3):
+        d.add("Size", x, exact=True)
+        return
+    bounds = d.draw.randint(-rank, rank), d.draw.randint(-rank, rank)
+    some = d.since(15) and d.chance(0.6)
+    d.add("Shape", x, start=bounds[0] if some else None, end=bounds[1] if some and d.chance(0.6) else None, exact=True)
+
+
+def unit_vectors(d: ModelDrawing) -> None:
+    """Vectors with one element that is another one, along any axis."""
+    depth, dtype = d.draw.randint(2, 5), d.draw.choice(("float32", "int32", "int64", "float64"))
+    index = d.operand(d.draw.choice(("int64", "int32", "float32")), d.extents(d.draw.randint(1, 2)), -depth, depth)
+    if d.known[index].is_float:
+        index = (d.add("Floor", index, exact=True) or [index])[0]
+    d.add("OneHot", index, d.constant(depth if d.chance(0.5) else [depth]), d.operand(dtype, (2,)), exact=True,
+          axis=d.draw.choice((None, 0, -1)))
 
 
 def chosen(d: ModelDrawing) -> None:
@@ -273,5 +289,5 @@ def chosen(d: ModelDrawing) -> None:
 
 WAYS: tuple[Callable[[ModelDrawing], None], ...] = (
     reshaped, turned, with_units, cut, cut, joined, parts, padded, padded, repeated, gathered, gathered, scattered,
-    blocks, made, chosen)
+    blocks, filled, diagonals, counted, unit_vectors, chosen)
 """All ways of this family."""

@@ -35,9 +35,19 @@ def recurrent(d: ModelDrawing) -> None:
                 numbers(*state) if d.chance(0.5) else ""]
     if op == "LSTM":
         operands += [numbers(*state) if operands[-1] else "", numbers(ways, 3 * hidden) if d.chance(0.3) else ""]
-    while not operands[-1]:
-        operands.pop()
-    how: dict[str, Any] = {"hidden_size": hidden, "direction": direction}
+    how = _cell(d, op, ways, hidden) | {"direction": direction}
+    d.add(op, *_without_ends(operands), results=d.draw.randint(1, 3 if op == "LSTM" else 2), **how)
+
+
+def _without_ends(operands: list[str]) -> list[str]:
+    """Operands up to the last one that is given."""
+    last = max(k for k, name in enumerate(operands) if name)
+    return operands[:last + 1]
+
+
+def _cell(d: ModelDrawing, op: str, ways: int, hidden: int) -> dict[str, Any]:
+    """Attributes of a cell."""
+    how: dict[str, Any] = {"hidden_size": hidden}
     if op == "GRU" and d.chance(0.5):
         how["linear_before_reset"] = 1
     if op != "LSTM" and d.chance(0.2):   # ONNX Runtime clips cell states, too
@@ -47,7 +57,7 @@ def recurrent(d: ModelDrawing) -> None:
         names = [d.draw.choice(tuple(ACTIVATIONS)) for _ in range(per_way * ways)]
         how |= {"activations": names, "activation_alpha": [0.4 for n in names if ACTIVATIONS[n] > 0] or None,
                 "activation_beta": [0.3 for n in names if ACTIVATIONS[n] > 1] or None}
-    d.add(op, *operands, results=d.draw.randint(1, 3 if op == "LSTM" else 2), **how)
+    return how
 
 
 def _chain(d: ModelDrawing, x: str, stem: str) -> tuple[list[Any], str]:
@@ -58,8 +68,6 @@ def _chain(d: ModelDrawing, x: str, stem: str) -> tuple[list[Any], str]:
         nodes.append(onnx.helper.make_node(d.draw.choice(INNER), [x], [f"{stem}_{k}"]))
         x = f"{stem}_{k}"
     return nodes, x
-
-
 
 
 def _typed(name: str, known: Known) -> Any:
@@ -181,10 +189,9 @@ def attention(d: ModelDrawing) -> None:
     operands.append(mask)
     if past:
         operands += [numbers(batch, groups, past, size) for _ in range(2)]
-    while not operands[-1]:
-        operands.pop()
     # causal attention to keys of the past: ONNX Runtime counts from the past on, the operator's body does not
-    d.add("Attention", *operands, results=3 if past else 1, is_causal=d.draw.choice((None, 1)) if not past else None,
+    causal = d.draw.choice((None, 1)) if not past else None
+    d.add("Attention", *_without_ends(operands), results=3 if past else 1, is_causal=causal,
           q_num_heads=heads if flat else None, kv_num_heads=groups if flat else None,
           scale=d.draw.choice((None, 0.3)), softcap=d.draw.choice((None, None, 2.0)))
 

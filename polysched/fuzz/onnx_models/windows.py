@@ -69,25 +69,31 @@ def transposed_convolution(d: ModelDrawing) -> None:
     groups, dtype = d.draw.choice((1, 1, 2)), "float32"
     per_group, maps = d.draw.randint(1, 3), d.draw.randint(1, 3)
     x = image(d, groups * per_group, dtype, rank=d.draw.choice((1, 2, 2)))
-    space = d.known[x].shape[2:]
-    how = window(d, space)
-    if how.get("auto_pad") == "VALID":
-        del how["auto_pad"]
-    strides = how["strides"] or [1] * len(space)
+    how = window(d, d.known[x].shape[2:])
+    strides, size = how["strides"] or [1] * len(how["kernel_shape"]), how["kernel_shape"]
+    if how.get("auto_pad") == "VALID" or any(s > k for s, k in zip(strides, size, strict=True)):
+        how.pop("auto_pad", None)   # what is between windows would be padding: ONNX's text and types differ there
     if d.chance(0.4):
         how["output_padding"] = [d.draw.randint(0, s - 1) for s in strides]
     elif d.chance(0.3):
-        sizes = [k + (k - 1) * (q - 1) for k, q in zip(how["kernel_shape"], how["dilations"] or strides, strict=True)
-                 ] if how["dilations"] else how["kernel_shape"]
-        full = [(e - 1) * s + k for e, s, k in zip(space, strides, sizes, strict=True)]
-        how["output_shape"] = [d.draw.randint(max(1, f - 2), f) for f in full]
+        how["output_shape"] = _result(d, d.known[x].shape[2:], strides, size, how["dilations"])
         how.pop("pads", None)
-    operands = [x, d.operand(dtype, (groups * per_group, maps, *how["kernel_shape"]), -1, 1)]
+    operands = [x, d.operand(dtype, (groups * per_group, maps, *size), -1, 1)]
     if d.chance(0.5):
         operands.append(d.operand(dtype, (maps * groups,)))
-    if "auto_pad" in how and any(s > k for s, k in zip(strides, how["kernel_shape"], strict=True)):
-        del how["auto_pad"]   # what is between windows would be padding: ONNX's text and types differ there
     d.add("ConvTranspose", *operands, group=groups if groups > 1 else None, **how)
+
+
+def _result(d: ModelDrawing, space: Sequence[int], strides: Sequence[int], size: Sequence[int],
+            dilations: Sequence[int] | None) -> list[int]:
+    """The shape of a transposed convolution, or a little less."""
+    reach = [(k - 1) * q + 1 for k, q in zip(size, dilations or [1] * len(size), strict=True)]
+    full = [(e - 1) * s + k for e, s, k in zip(space, strides, reach, strict=True)]
+    return [d.draw.randint(max(1, f - 2), f) for f in full]
+
+
+SINCE = {"MaxPool": (10, 10), "AveragePool": (10, 19), "LpPool": (18, 18)}
+"""The first operator sets whose pools have `ceil_mode` and dilations."""
 
 
 def pool(d: ModelDrawing) -> None:
@@ -96,21 +102,22 @@ def pool(d: ModelDrawing) -> None:
     dtype = d.draw.choice(("int8", "uint8", *ROUGH)) if op == "MaxPool" and d.since(12) else "float32"
     x = image(d, d.draw.randint(1, 3), dtype)
     how = window(d, d.known[x].shape[2:])
-    since = {"MaxPool": 10, "AveragePool": 19, "LpPool": 18}[op]
-    if not d.since(since):
-        how["dilations"] = None
-    if d.since({"MaxPool": 10, "AveragePool": 10, "LpPool": 18}[op]) and d.chance(0.4):
-        how["ceil_mode"] = 1
-    if op == "AveragePool" and d.chance(0.4):
-        how["count_include_pad"] = 1
-    if op == "LpPool" and d.chance(0.6):
-        how["p"] = d.draw.randint(1, 3)
-    with_places = op == "MaxPool" and d.since(8) and d.chance(0.3)
-    if with_places and d.chance(0.4):
-        how["storage_order"] = 1
-    if "auto_pad" in how and any(s > k for s, k in zip(how["strides"] or (1,), how["kernel_shape"], strict=False)):
-        del how["auto_pad"]   # the padding would be negative: ONNX Runtime and the references differ
-    d.add(op, x, results=2 if with_places else 1, exact=op == "MaxPool", **how)
+    if any(s > k for s, k in zip(how["strides"] or (1,), how["kernel_shape"], strict=False)):
+        how.pop("auto_pad", None)   # the padding would be negative: ONNX Runtime and the references differ
+    rounds, dilates = map(d.since, SINCE[op])
+    how |= {"dilations": how["dilations"] if dilates else None, "ceil_mode": 1 if rounds and d.chance(0.4) else None}
+    d.add(op, x, exact=op == "MaxPool", **how, **_of_pool(d, op))
+
+
+def _of_pool(d: ModelDrawing, op: str) -> dict[str, Any]:
+    """What one kind of pool has."""
+    if op == "AveragePool":
+        return {"count_include_pad": d.draw.choice((None, None, 1))}
+    if op == "LpPool":
+        return {"p": d.draw.choice((None, 1, 2, 3))}
+    if not d.since(8) or d.chance(0.7):
+        return {}
+    return {"results": 2, "storage_order": d.draw.choice((None, None, 1))}
 
 
 def whole_pool(d: ModelDrawing) -> None:
@@ -122,72 +129,83 @@ def whole_pool(d: ModelDrawing) -> None:
 
 def normalised(d: ModelDrawing) -> None:
     """Numbers of one mean and one variance: of channels, of groups, of rows."""
-    op = d.pick("BatchNormalization", "InstanceNormalization", "GroupNormalization", "LayerNormalization", "LRN",
-                "LpNormalization", "MeanVarianceNormalization", "RMSNormalization")
-    dtype, channels = "float32" if op == "LRN" else d.draw.choice(ROUGH), d.draw.choice((1, 2, 4, 6))
+    op = d.pick("BatchNormalization", "InstanceNormalization", "GroupNormalization", "LayerNormalization",
+                "RMSNormalization")
+    dtype, channels = d.draw.choice(ROUGH), d.draw.choice((1, 2, 4, 6))
     x = image(d, channels, dtype)
-    shape = d.known[x].shape
-    epsilon = 0.01 if d.chance(0.6) else None
+    shape, epsilon = d.known[x].shape, 0.01 if d.chance(0.6) else None
 
     def numbers(*extents: int) -> str:
         return d.operand(dtype, extents, 0.5, 1.5)
-    if op == "BatchNormalization":
-        d.add(op, x, *(numbers(channels) for _ in range(4)), epsilon=epsilon)
-    elif op == "InstanceNormalization":
-        d.add(op, x, numbers(channels), numbers(channels), epsilon=epsilon)
+    if op in ("BatchNormalization", "InstanceNormalization"):
+        count = 4 if op == "BatchNormalization" else 2
+        d.add(op, x, *(numbers(channels) for _ in range(count)), epsilon=epsilon)
     elif op == "GroupNormalization":
         groups = d.draw.choice([g for g in (1, 2, 3) if channels % g == 0])
         count = channels if d.since(21) else groups
         d.add(op, x, numbers(count), numbers(count), shape=shape, num_groups=groups, epsilon=epsilon)
-    elif op in ("LayerNormalization", "RMSNormalization"):
+    else:
         axis = d.draw.randint(1, len(shape) - 1)
         bias = [numbers(*shape[axis:])] if op == "LayerNormalization" and d.chance(0.5) else []
         d.add(op, x, numbers(*shape[axis:]), *bias, axis=axis if d.chance(0.5) else axis - len(shape),
               epsilon=epsilon)
-    elif op == "LRN":
+
+
+def scaled(d: ModelDrawing) -> None:
+    """Numbers over a norm of their neighbours."""
+    op = d.pick("LRN", "LpNormalization", "MeanVarianceNormalization")
+    x = image(d, d.draw.choice((1, 2, 4, 6)), "float32" if op == "LRN" else d.draw.choice(ROUGH))
+    if op == "LRN":
         d.add(op, x, size=d.draw.choice((1, 3, 5)), alpha=d.draw.choice((None, 0.3)), beta=d.draw.choice((None, 0.5)),
               bias=d.draw.choice((None, 2.0)))
     elif op == "LpNormalization":
         d.add(op, x, axis=d.draw.choice((None, 1, -2)), p=d.draw.choice((None, 1, 2)))
     else:
-        d.add(op, x, axes=d.draw.choice((None, [0, 2])) if len(shape) == 4 else [0, 2])
+        d.add(op, x, axes=d.draw.choice((None, [0, 2])) if d.known[x].rank == 4 else [0, 2])
 
 
 def resized(d: ModelDrawing) -> None:
     """Images of another size, by scales or by sizes, in every mode of coordinates."""
     x = image(d, d.draw.randint(1, 2), "float32", rank=d.draw.choice((1, 2, 2)))
-    shape = d.known[x].shape
-    scales = [1.0, 1.0, *(d.draw.choice((0.5, 1.0, 1.5, 2.0, 3.0)) for _ in shape[2:])]
-    if not d.since(10):
-        mode = d.draw.choice(("nearest", "linear"))
-        if d.since(9):
-            d.add("Upsample", x, d.constant([max(s, 1) for s in scales], "float32"), mode=mode)
-        else:
-            d.add("Upsample", x, scales=[max(s, 1) for s in scales], mode=mode)
-        return
-    if not d.since(11):
-        d.add("Resize", x, d.constant(scales, "float32"), mode=d.draw.choice(("nearest", "linear")))
-        return
-    modes = ["half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel"]
-    mode = d.draw.choice(("nearest", "linear", "cubic" if len(shape) == 4 else "linear"))
-    how: dict[str, Any] = {"mode": mode, "coordinate_transformation_mode": d.draw.choice((None, *modes))}
-    if mode == "nearest":
-        how["nearest_mode"] = d.draw.choice((None, "floor", "ceil", "round_prefer_ceil"))
-    elif mode == "cubic" and d.chance(0.6):
-        how |= {"cubic_coeff_a": -0.5, "exclude_outside": d.draw.choice((None, 1))}
-    none = d.constant(np.zeros(0), "float32") if not d.since(13) else ""
+    scales = [1.0, 1.0, *(d.draw.choice((0.5, 1.0, 1.5, 2.0, 3.0)) for _ in d.known[x].shape[2:])]
+    mode, larger = d.draw.choice(("nearest", "linear")), [max(s, 1) for s in scales]
+    if d.since(11):
+        _resized(d, x, scales)
+    elif d.since(10):
+        d.add("Resize", x, d.constant(scales, "float32"), mode=mode)
+    elif d.since(9):
+        d.add("Upsample", x, d.constant(larger, "float32"), mode=mode)
+    else:
+        d.add("Upsample", x, scales=larger, mode=mode)
+
+
+def _resized(d: ModelDrawing, x: str, scales: Sequence[float]) -> None:
+    """The newer operator, by scales or by sizes of all axes or of some."""
+    shape, how = d.known[x].shape, _how_resized(d, d.known[x].rank)
+    none, empty = (d.constant(np.zeros(0), "float32") if not d.since(13) else "" for _ in range(2))
     if d.chance(0.5):
         if how["coordinate_transformation_mode"] == "align_corners":   # of lengths that are no whole numbers
             how["coordinate_transformation_mode"] = None
         d.add("Resize", x, none, d.constant(scales, "float32"), **how)
         return
     sizes = [*shape[:2], *(d.draw.randint(1, 9) for _ in shape[2:])]
-    empty = d.constant(np.zeros(0), "float32") if not d.since(13) else ""
     if d.since(18) and d.chance(0.5):
         how["axes"] = list(range(2, len(shape)))
         sizes = sizes[2:]
         how["keep_aspect_ratio_policy"] = d.draw.choice((None, "stretch", "not_larger", "not_smaller"))
     d.add("Resize", x, none, empty, d.constant(sizes), **how)
+
+
+def _how_resized(d: ModelDrawing, rank: int) -> dict[str, Any]:
+    """How elements between elements are made."""
+    modes = ("half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel")
+    mode = d.draw.choice(("nearest", "linear", "cubic" if rank == 4 else "linear"))
+    how: dict[str, Any] = {"mode": mode, "coordinate_transformation_mode": d.draw.choice((None, *modes))}
+    if mode == "nearest":
+        how["nearest_mode"] = d.draw.choice((None, "floor", "ceil", "round_prefer_ceil"))
+    elif mode == "cubic" and d.chance(0.6):
+        how |= {"cubic_coeff_a": -0.5, "exclude_outside": d.draw.choice((None, 1))}
+    return how
 
 
 def sampled(d: ModelDrawing) -> None:
@@ -214,5 +232,5 @@ def sampled(d: ModelDrawing) -> None:
 
 WAYS: tuple[Callable[[ModelDrawing], None], ...] = (
     convolution, convolution, convolution, transposed_convolution, transposed_convolution, pool, pool, pool,
-    whole_pool, normalised, normalised, resized, resized, sampled)
+    whole_pool, normalised, scaled, resized, resized, sampled)
 """All ways of this family."""

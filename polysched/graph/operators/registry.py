@@ -31,6 +31,7 @@ from polysched.graph.operators.families import (
     fourier,
     narrow,
     ngrams,
+    norms,
     patches,
     sampling,
     sequences,
@@ -43,7 +44,7 @@ from polysched.graph.values.graph import Node
 FAMILIES = (elementwise, broadcasting, movement, indexing, reductions, products, windows, normalisation, quantised,
             sequential, layers, layouts, spatial, approximations, contraction, resampling, recurrent, ordering,
             control, generation, sequences, fourier, sampling, patches, training, features, transposed, narrow,
-            ngrams, blocks)
+            ngrams, blocks, norms)
 DOMAINS = {training.DOMAIN: frozenset((training.GRADIENT, *(operator.name for operator in training.OPERATORS))),
            features.DOMAIN: frozenset(operator.name for operator in features.OPERATORS)}
 """Operators of other domains of ONNX than the standard one."""

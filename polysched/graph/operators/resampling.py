@@ -48,12 +48,12 @@ def _asked(site: Site) -> tuple[list[int], list[float], list[int]]:
     if sizes is None:
         raise site.refusal("neither scales nor sizes are given")
     wanted = [int(v) for v in sizes.ravel()]
+    ratios = [w / b if b else 1.0 for w, b in zip(wanted, before, strict=True)]
     policy = site.attribute("keep_aspect_ratio_policy", "stretch")
     if policy != "stretch":
-        pick = min if policy == "not_larger" else max
-        factor = pick((w / b for w, b in zip(wanted, before, strict=True) if b), default=1.0)
+        factor = (min if policy == "not_larger" else max)(ratios)
         return axes, [factor] * len(axes), [math.floor(factor * b + 0.5) for b in before]
-    return axes, [w / b if b else 1.0 for w, b in zip(wanted, before, strict=True)], wanted
+    return axes, ratios, wanted
 
 
 def _check_numbers(site: Site) -> None:

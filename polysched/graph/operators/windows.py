@@ -298,8 +298,8 @@ def _pool_types(site: Site) -> tuple[TensorType, ...]:
     own = site.type()
     if own.rank < 3:
         raise site.refusal("data with spatial dimensions are wanted", witness=str(own))
-    if site.node.op == "LpPool":
-        _check_norm(site)
+    if site.node.op == "LpPool" and site.attribute("p", 2) < 1:
+        raise site.refusal("a norm of at least 1 is wanted", witness=str(site.attribute("p")))
     if not own.dtype.is_float and site.node.op != "MaxPool":
         raise site.refusal(f"a mean of {own.dtype}")
     result = own.with_shape((*own.shape[:2], *windows(site, site.required("kernel_shape")).places))
@@ -443,10 +443,7 @@ def _lp_pool(site: Site, build: Builder, x: str) -> str:
     own = build.op("Abs", x)
     exponent = build.constant(np.array(p, site.type().numpy))
     powers = own if p == 1 else build.op("Mul", x, x) if p == 2 else build.op("Pow", own, exponent)
-    if site.node.op == "GlobalLpPool":
-        total = _over_space("ReduceSum")(site, build, powers)
-    else:
-        total = build.op("SumPool", powers, **{k: v for k, v in site.node.attributes if k != "p"})
+    total = build.op("SumPool", powers, **{k: v for k, v in site.node.attributes if k != "p"})
     if p == 1:
         return total
     return build.op("Sqrt", total) if p == 2 else build.op("Pow", total, build.constant(
@@ -459,23 +456,10 @@ def _np_lp_pool(site: Site, x: np.ndarray) -> np.ndarray:
     return np.asarray((np.abs(_cut(x.astype(np.float64), view, 0)) ** p).sum(axis=spatial) ** (1 / p)).astype(x.dtype)
 
 
-def _check_norm(site: Site) -> None:
-    if site.attribute("p", 2) < 1:
-        raise site.refusal("a norm of at least 1 is wanted", witness=str(site.attribute("p")))
-
-
-def _np_global_norm(site: Site, x: np.ndarray) -> np.ndarray:
-    p = site.attribute("p", 2)
-    powers = (np.abs(x.astype(np.float64)) ** p).sum(axis=tuple(range(2, x.ndim)), keepdims=True)
-    return np.asarray(powers ** (1 / p)).astype(x.dtype)
-
-
 def _global_types(site: Site) -> tuple[TensorType, ...]:
     own = site.type()
     if own.rank < 3 or not own.dtype.is_float:
         raise site.refusal("floating data with spatial dimensions are wanted", witness=str(own))
-    if site.node.op == "GlobalLpPool":
-        _check_norm(site)
     return (own.with_shape((*own.shape[:2], *(1,) * (own.rank - 2))),)
 
 
@@ -504,6 +488,4 @@ OPERATORS = (
     Operator(name="GlobalAveragePool", kind=Kind.REDUCTION, types=_global_types, reference=_np_over_space(np.mean),
              composition=_over_space("ReduceMean")),
     Operator(name="GlobalMaxPool", kind=Kind.REDUCTION, types=_global_types, reference=_np_over_space(np.max),
-             composition=_over_space("ReduceMax")),
-    Operator(name="GlobalLpPool", kind=Kind.REDUCTION, types=_global_types, reference=_np_global_norm,
-             composition=_lp_pool, sums=True))
+             composition=_over_space("ReduceMax")))

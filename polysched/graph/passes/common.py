@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from polysched.graph.limits import LIMITS
 from polysched.graph.operators.control import CLOSED
 from polysched.graph.passes.calls import with_regions
 from polysched.graph.passes.control import renamed
@@ -16,8 +17,6 @@ from polysched.target.one_line import whole
 
 Constant: TypeAlias = "tuple[str, tuple[int, ...], bytes]"
 """Element type, shape and some of the elements."""
-SAMPLED = 64
-"""Elements that tell most constants of one shape apart; those that agree in them are compared as a whole."""
 Result: TypeAlias = "tuple[str, tuple[str, ...], str, tuple[bool, ...]]"
 """Operator, operands, attributes as text (0.0 and -0.0 are equal and differ), and which results are bound."""
 
@@ -68,10 +67,10 @@ class _Scope:
 
     def first_equal(self, name: str, array: np.ndarray) -> str:
         """The first constant with the same bytes: itself where there is none."""
-        sample = array.ravel()[::max(array.size // SAMPLED, 1)].tobytes()
+        sample = array.ravel()[::max(array.size // LIMITS.sampled_elements, 1)].tobytes()
         alike = self.constants.setdefault((array.dtype.str, array.shape, sample), [])
         for other, its_array in alike:
-            if array.size <= SAMPLED or its_array.tobytes() == array.tobytes():
+            if array.size <= LIMITS.sampled_elements or its_array.tobytes() == array.tobytes():
                 return other
         alike.append((name, array))
         return name
