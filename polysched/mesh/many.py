@@ -108,6 +108,7 @@ def place_many(operators: ManyOperators, target: MeshTarget, *, method: str = "p
     """
     if method not in METHODS:
         raise UsageError(f"the method is one of {', '.join(METHODS)}", witness=repr(method))
+    target = target.connected
     if operators.count > target.live_cores:
         raise PlacementError(f"the operators need {operators.count} cores, and {target.live_cores} live")
     if method == "order":

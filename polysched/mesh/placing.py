@@ -68,7 +68,7 @@ def place(graph: OperatorGraph | Plan, target: MeshTarget, options: PlaceOptions
 
     Shapes are those with which the slowest operator is as fast as the cores allow; then positions make
     `LIMITS.congestion_weight` times the largest load plus all byte hops small, and so do other shapes that are as fast
-    (`shaping.reshaped`); then messages are turned.
+    (`shaping.reshaped`); then messages are turned. Cores that dead ones cut off from most others are not used.
 
     Raises
     ------
@@ -80,6 +80,7 @@ def place(graph: OperatorGraph | Plan, target: MeshTarget, options: PlaceOptions
     if not isinstance(graph, OperatorGraph):   # plans are loaded by who has one
         from polysched.mesh.from_plan import of_plan
         graph = of_plan(graph)
+    whole, target = target, target.connected
     if options.shapes is not None:
         _require_shapes(options.shapes, graph, target)
     choices = fronts(graph, target)
@@ -87,6 +88,8 @@ def place(graph: OperatorGraph | Plan, target: MeshTarget, options: PlaceOptions
     if options.method in ("anneal", "exact"):
         rectangles = anneal(graph, target, rectangles, seed=options.seed)
     notes: tuple[str, ...] = (note,)
+    if apart := whole.live_cores - target.live_cores:
+        notes = (*notes, f"dead cores cut off {apart} {'core' if apart == 1 else 'cores'}, used by nothing")
     if options.method in ("anneal", "exact") and options.reshape and options.shapes is None:
         shapes, rectangles, told = _reshaped(graph, target, shapes, rectangles, options.seed)
         notes = (*notes, told)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import product
 from math import isfinite
 
 import numpy as np
@@ -78,6 +79,18 @@ class MeshTarget(Shown):
         a = self.alive
         return 2 * int((a[:, 1:] & a[:, :-1]).sum() + (a[1:] & a[:-1]).sum())
 
+    @cached_property
+    def connected(self) -> MeshTarget:
+        """The mesh without the cores that dead ones cut off: those of its largest connected part live."""
+        if not self.dead:
+            return self
+        parts = _parts(self.alive)
+        if len(parts) == 1:
+            return self
+        largest = max(parts, key=len)
+        kept = set(largest)
+        return replace(self, dead=tuple(c for c in product(range(self.rows), range(self.columns)) if c not in kept))
+
     def headline(self) -> str:
         """Its size and its dead cores."""
         return f"{self.rows}x{self.columns}" + (f", {len(set(self.dead))} dead" if self.dead else "")
@@ -85,6 +98,20 @@ class MeshTarget(Shown):
     def __str__(self) -> str:
         return (f"mesh {self.headline()}: {self.memory} B and {self.compute:g} operations/s a core, "
                 f"{self.link:g} B/s a link, {self.hop:g} s a hop")
+
+
+def _parts(alive: np.ndarray) -> tuple[tuple[tuple[int, int], ...], ...]:
+    """The cores that live, by connected part."""
+    left = {(int(row), int(column)) for row, column in zip(*np.nonzero(alive), strict=True)}
+    found = []
+    while left:
+        part = [left.pop()]
+        for row, column in part:   # grows behind where it is read
+            near = {(row - 1, column), (row + 1, column), (row, column - 1), (row, column + 1)} & left
+            left -= near
+            part += near
+        found.append(tuple(part))
+    return tuple(found)
 
 
 def read_target(text: str) -> MeshTarget:

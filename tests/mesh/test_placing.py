@@ -70,7 +70,19 @@ def test_too_many_operators_are_refused() -> None:
 def test_what_cannot_be_packed_is_refused() -> None:
     wide = tuple(Operator(name=n, work=1, extents=(1, 2), weights=10) for n in "ab")
     with pytest.raises(PlacementError, match="no packing"):
-        place(OperatorGraph(name="g", operators=wide), MeshTarget(rows=2, columns=3, memory=6, dead=((0, 1), (1, 1))))
+        place(OperatorGraph(name="g", operators=wide), MeshTarget(rows=3, columns=2, memory=6, dead=((1, 1), (2, 1))))
+
+
+@pytest.mark.parametrize("method", ["anneal", "exact", "greedy", "row-major"])
+def test_cores_that_dead_ones_cut_off_are_not_used(method) -> None:
+    corner = MeshTarget(rows=4, columns=4, dead=((0, 1), (1, 0), (3, 3)))
+    placement = place(random_graph(3, 5, single=True), corner, PlaceOptions(method=method))
+    verify(placement)
+    assert all((r.row, r.column) != (0, 0) for r in placement.rectangles)
+    assert "dead cores cut off 1 core, used by nothing" in placement.notes
+    halves = MeshTarget(rows=2, columns=5, dead=((0, 2), (1, 2)))
+    with pytest.raises(PlacementError, match="need 5 cores, and 4 live"):
+        place(random_graph(3, 5, single=True), halves, PlaceOptions(method=method))
 
 
 @pytest.mark.parametrize("options", [{"method": "magic"}, {"routing": "zigzag"}])

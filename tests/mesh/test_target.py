@@ -15,6 +15,14 @@ def test_links_join_cores_that_live() -> None:
     assert not broken.alive[1, 1]
 
 
+def test_the_largest_part_is_what_is_connected() -> None:
+    whole = MeshTarget(rows=3, columns=4, dead=((1, 1),))
+    assert whole.connected is whole
+    split = MeshTarget(rows=3, columns=5, dead=((0, 1), (1, 1), (2, 1)))
+    assert (split.connected.live_cores, split.live_cores) == (9, 12)
+    assert not split.connected.alive[:, 0].any()
+
+
 def test_a_word_or_a_file_names_a_mesh(tmp_path) -> None:
     assert read_target("4x8") == MeshTarget(rows=4, columns=8)
     file = tmp_path / "mesh.json"
