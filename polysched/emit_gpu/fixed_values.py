@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import islpy as isl
 
 from polysched.dependence.legality import filtered_sets
 from polysched.emit_c.generation.ast_reader import read_condition, read_index
 from polysched.emit_c.loop_ir.index import Condition, Linear, constant, extreme, quotient, shifted, variable
+from polysched.gpu.instances import image_of
 from polysched.gpu.mapping import Launch
 from polysched.scop.scop import union_set
 
@@ -52,6 +55,44 @@ def bounds(values: isl.Set, context: isl.Set | None = None) -> tuple[Linear, Lin
     context = isl.Set.universe(values.get_space().params()) if context is None else context
     behind = end.add_constant_val(isl.Val.one(end.get_ctx()))
     return _everywhere(first, context), _everywhere(behind, context)
+
+
+def launched_at(launch: Launch, names: Sequence[str], context: isl.Set) -> isl.Set:
+    """What holds of the parameters, and of the loops of the host by their names, at every launch of a kernel.
+
+    These are all values at which the host launches it, those in between at which it has no instance among them.
+    """
+    equal = " and ".join(f"h{k} = {name}" for k, name in enumerate(names))
+    values = ", ".join(f"h{k}" for k in range(len(names)))
+    place = isl.Set(f"[{', '.join(names)}] -> {{ {launch.name}[{values}] : {equal} }}")
+    return host_instances(launch, context).intersect(place).params().intersect(context)
+
+
+def within_values(launch: Launch, names: Sequence[str], runs: isl.Set, outside: isl.UnionSet,
+                  edges: Sequence[int] = ()) -> isl.Set:
+    """What holds of the coordinates of work items, or of the places where their blocks begin, beside `runs`.
+
+    Rewrite:  x, 1 <= v < n   ->  x >= 1
+              x, 1 <= v < 32  ->  x >= 1, x = 1 + (a multiple of the edge), x <= 31
+
+    Nothing of launches of which some have no instance: nobody knows where their work items are.
+
+    Parameters
+    ----------
+    names : of the coordinates, or of the places of blocks.
+    outside : the instances, for loops of the host that are parameters.
+    edges : of the blocks.
+    """
+    if not runs.is_subset(outside.params()):
+        return runs
+    for name, function, edge in zip(names, launch.coordinates, edges or (1,) * len(names), strict=True):
+        hull = isl.Set.from_basic_set(image_of(outside, function).simple_hull().remove_divs())
+        runs = runs.intersect(isl.Set(f"[{name}] -> {{ [v] : v <= {name} }}").intersect(hull).params().remove_divs())
+        least, most = hull.dim_min_val(0), hull.dim_max_val(0)
+        if edge > 1 and least.is_int() and most.is_int():
+            runs = runs.intersect(isl.Set(
+                f"[{name}] -> {{ : {name} <= {most} and ({name} - ({least})) mod {edge} = 0 }}"))
+    return runs
 
 
 def outer_bounds(values: isl.Set, context: isl.Set) -> tuple[Linear, Linear]:

@@ -12,7 +12,7 @@ from itertools import product as combinations
 
 import islpy as isl
 
-from polysched.emit_c.loop_ir.index import Linear, constant, variable, variables
+from polysched.emit_c.loop_ir.index import Condition, Linear, constant, variable, variables
 from polysched.emit_c.loop_ir.loops import Block, For, If, Let, Node, StatementInstance, Temporary
 from polysched.emit_c.loop_ir.substitution import substitute_node
 from polysched.emit_c.loop_ir.traversal import block, map_children, walk_nodes
@@ -49,8 +49,9 @@ def jammed(node: Node, points: Sequence[Point], coordinates: frozenset[str],
            held: Sequence[tuple[Temporary, ...]]) -> Node:
     """The loops of all points.
 
-    Rewrite:  for k: S(x, k)   ->  for k: { S(x, k); S(x + 32, k) }
-              if (x < n) S(x)  ->  if (x < n) S(x); if (x + 32 < n) S(x + 32)
+    Rewrite:  for k: S(x, k)          ->  for k: { S(x, k); S(x + 32, k) }
+              if (x < n) S(x)         ->  if (x < n) S(x); if (x + 32 < n) S(x + 32)
+              if (x < n) for k: S(x)  ->  for k: { if (x < n) S(x); if (x + 32 < n) S(x + 32) }
 
     Parameters
     ----------
@@ -70,8 +71,22 @@ def jammed(node: Node, points: Sequence[Point], coordinates: frozenset[str],
             return If(node.condition, inside(node.then), otherwise)
         case Let() if not variables(node.value) & coordinates:
             return replace(node, body=inside(node.body))
+        case If(condition=condition, then=then, otherwise=None) if len(points) > 1 and is_shared(then, coordinates):
+            return inside(_guarded(condition, then))
     return block(tuple(with_temporaries(substitute_node(node, own.values), temporaries)
                        for own, temporaries in zip(points, held, strict=True)))
+
+
+def _guarded(condition: Condition, node: Node) -> Node:
+    """A condition around loops that do not change with coordinates, as one of what is inside of them."""
+    match node:
+        case Block():
+            return block(tuple(_guarded(condition, child) for child in node.children))
+        case For() | Let():
+            return replace(node, body=_guarded(condition, node.body))
+        case If(otherwise=None):
+            return replace(node, then=_guarded(condition, node.then))
+    return If(condition, node)
 
 
 def with_temporaries(node: Node, temporaries: Sequence[Temporary]) -> Node:

@@ -11,7 +11,7 @@ from polysched.dependence.legality import Active, carrier
 from polysched.emit_c.loop_ir.index import Linear
 from polysched.emit_c.loop_ir.loops import Node
 from polysched.emit_c.nests.array_contraction import contract, contracted
-from polysched.emit_gpu.fixed_values import bounds, outer_bounds
+from polysched.emit_gpu.fixed_values import bounds, launched_at, outer_bounds, within_values
 from polysched.emit_gpu.item_points import points_of
 from polysched.emit_gpu.limits import LIMITS
 from polysched.emit_gpu.names import DeviceNames
@@ -67,11 +67,11 @@ def kernel_loops(mapping: GpuMapping, launch: Launch, names: DeviceNames) -> Ker
     outside = fixed(launch.domain, dict(zip(host, launch.host, strict=True)))
     inside = fixed(outside, dict(zip(coordinates, launch.coordinates, strict=True)))
     context = scop.context.params()
-    runs = outside.params().intersect(context)
+    runs = launched_at(launch, host, context)
     if launch.tiles is not None:
         return _of_several_steps(mapping, launch, names, _Given(host=host, coordinates=coordinates, outside=outside,
                                                                inside=inside, runs=runs))
-    loops = generated(mapping, inside, runs, names)
+    loops = generated(mapping, inside, within_values(launch, coordinates, runs, outside), names)
     private = {a: names.arrays[a] for a in private_arrays(mapping, launch)}
     loops = contract(loops, mapping.schedule.dependences, inside.params().intersect(context), private,
                      buffer_bytes=LIMITS.largest_private_bytes, lasting_bytes=LIMITS.largest_private_bytes)

@@ -17,7 +17,7 @@ from polysched.emit_c.loop_ir.loops import If, Node, Temporary
 from polysched.emit_c.loop_ir.names import name_loops
 from polysched.emit_c.loop_ir.subscripts import linear_form
 from polysched.emit_c.loop_ir.traversal import block
-from polysched.emit_gpu.fixed_values import bounds, when
+from polysched.emit_gpu.fixed_values import bounds, launched_at, when, within_values
 from polysched.emit_gpu.item_points import Point, full_blocks, is_shared, jammed, points_of, with_temporaries
 from polysched.emit_gpu.limits import LIMITS
 from polysched.emit_gpu.names import DeviceNames
@@ -203,7 +203,9 @@ def phase_loops(mapping: GpuMapping, launch: Launch, names: DeviceNames, places:
     if not all(_is_linear(statement, moved) for statement in scop.statements):
         return ()
     outside = fixed(launch.domain, dict(zip(places.host, launch.host, strict=True)))
-    runs = outside.params().intersect(scop.context.params())
+    runs = launched_at(launch, places.host, scop.context.params())
+    if all(phase.tensor is None for phase in launch.phases):   # beside products ptxas spills registers without a test
+        runs = within_values(launch, places.firsts, runs, outside, launch.edges)
     return tuple(_Builder(mapping=mapping, launch=launch, names=names, places=places, runs=runs,
                           number=str(number) if number else "").made(phase)
                  for number, phase in enumerate(launch.phases))

@@ -12,18 +12,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from math import ceil, prod
 from statistics import geometric_mean
 from typing import NamedTuple
 
 import islpy as isl
 
+from polysched.gpu.known import Known
 from polysched.gpu.limits import LIMITS
 from polysched.gpu.mapping import BlockChoice, Launch
 from polysched.gpu.options import BLOCKS
 from polysched.gpu.throughput import LaunchModel, points_that_share
+from polysched.gpu.warps import known_extent
 from polysched.scop.scop import Scop
 from polysched.target.gpus import Gpu
 
@@ -60,7 +62,8 @@ class BlockSearch:
     gpus : whose models weigh, each as much as any other, and whose registers bound a block.
     sizes : values of all parameters.
     blocks, points : whether these may change.
-    known : the sizes are those of the calls, so that blocks may suit them to the last multiprocessor.
+    exact : the sizes are those of the calls, so that blocks may suit them to the last multiprocessor.
+    known : of the launch.
     """
 
     scop: Scop
@@ -70,7 +73,8 @@ class BlockSearch:
     sizes: Mapping[str, int]
     blocks: bool
     points: bool
-    known: bool = True
+    exact: bool = True
+    known: Known = field(default_factory=Known)
 
     def best(self) -> Launch:
         """The launch that the model expects to be the fastest, with what it was chosen from."""
@@ -96,6 +100,9 @@ class BlockSearch:
 
     def steps(self, at: Sizes) -> Iterator[Sizes]:
         """The sizes next to some."""
+        yield from (own for own in self._next(at) if all(map(self._has_values, range(len(own.block)), *own)))
+
+    def _next(self, at: Sizes) -> Iterator[Sizes]:
         if self.blocks:
             yield from (Sizes(block, at.points) for block in _next_blocks(at.block)
                         if self._is_block(Sizes(block, at.points)))
@@ -108,7 +115,7 @@ class BlockSearch:
 
     def reason(self, launch: Launch) -> str | None:
         """What there is not enough of for a launch; None where it fits."""
-        registers = registers_of(self.scop, launch)
+        registers = registers_of(self.scop, launch, self.known)
         if registers > LIMITS.most_registers:
             return "registers of a work item"
         if registers * launch.items > min(gpu.registers for gpu in self.gpus):
@@ -119,11 +126,16 @@ class BlockSearch:
 
     def cost(self, launch: Launch) -> Cost:
         """What the model expects, in the geometric mean over the GPUs."""
-        registers = registers_of(self.scop, launch)
+        registers = registers_of(self.scop, launch, self.known)
         models = (LaunchModel(scop=self.scop, launch=launch, gpu=gpu, sizes=self.sizes, registers=registers,
-                              whole_waves=self.known) for gpu in self.gpus)
+                              whole_waves=self.exact, known=self.known) for gpu in self.gpus)
         seconds = [model.seconds().values() for model in models]
         return Cost(geometric_mean(map(max, seconds)), geometric_mean(map(sum, seconds)))
+
+    def _has_values(self, which: int, edge: int, count: int) -> bool:
+        """Whether every point along a coordinate has a value, at least in the first block."""
+        domain, function = self.start.domain, self.start.coordinates[which]
+        return count == 1 or edge * (count - 1) < known_extent(self.known, domain, function, self.sizes)
 
     def _is_block(self, sizes: Sizes) -> bool:
         """Whether a block has a warp at least, no more work items than all devices run, and a grid that all have."""
@@ -177,16 +189,18 @@ def _is_bounded(domain: isl.UnionSet, function: isl.UnionPwAff) -> bool:
     return bool(values.dim_has_upper_bound(kinds, 0) and values.dim_has_lower_bound(kinds, 0))
 
 
-def registers_of(scop: Scop, launch: Launch) -> int:
+def registers_of(scop: Scop, launch: Launch, known: Known | None = None) -> int:
     """An estimate of the registers of a work item: what its points keep and what they read at once."""
-    most = 0
+    known, most = known or Known(), 0
     for phase in launch.phases:
         words = 0.0
         for statement in scop.statements:
-            for access in statement.accesses if launch.runs_any_of(statement, phase.domain) else ():
+            runs = known.once(("runs", statement, phase.domain),
+                              partial(launch.runs_any_of, statement, phase.domain))
+            for access in statement.accesses if runs else ():
                 width = scop.array(access.array).dtype.bytes / 4
                 words += 0 if access.array in phase.kept else (
-                    width * launch.points_of_item / points_that_share(launch, statement, access))
+                    width * launch.points_of_item / points_that_share(launch, statement, access, known))
         words += sum(launch.points_of_item * scop.array(name).dtype.bytes / 4 for name in phase.kept)
         most = max(most, ceil(words))
     return LIMITS.fixed_registers + most

@@ -24,12 +24,17 @@ class Edge:
     extent: int
 
 
-def box_of(elements: isl.Set) -> tuple[Edge, ...] | None:
+def box_of(elements: isl.Set, *, whole: bool = False) -> tuple[Edge, ...] | None:
     """A box of constant extents around elements, for all values of the parameters; None where there is none.
+
+    Parameters
+    ----------
+    whole : a dimension without a bound that moves with the parameters has all values of all of them, where these end.
 
     Source: S. Verdoolaege et al., "Polyhedral Parallel Code Generation for CUDA", ACM TACO 9(4), 2013, section 6.1.
     """
-    edges = [_edge(elements, k) for k in range(elements.dim(isl.dim_type.set))]
+    edges = [_edge(elements, k) or (_whole_edge(elements, k) if whole else None)
+             for k in range(elements.dim(isl.dim_type.set))]
     known = tuple(edge for edge in edges if edge is not None)
     return known if len(known) == len(edges) else None
 
@@ -46,6 +51,14 @@ def _edge(elements: isl.Set, dimension: int) -> Edge | None:
     hull = values.simple_hull().remove_divs()
     found = [edge for constraint in hull.get_constraints() if (edge := _of_constraint(hull, constraint)) is not None]
     return min(found, key=lambda edge: (edge.extent, len(edge.factors)), default=None)
+
+
+def _whole_edge(elements: isl.Set, dimension: int) -> Edge | None:
+    """From the least to the largest subscript, whatever the parameters are."""
+    first, last = elements.dim_min_val(dimension), elements.dim_max_val(dimension)
+    if not first.is_int() or not last.is_int():
+        return None
+    return Edge(factors=(), constant=int(first.to_python()), extent=int(last.sub(first).to_python()) + 1)
 
 
 def _of_constraint(hull: isl.BasicSet, constraint: isl.Constraint) -> Edge | None:

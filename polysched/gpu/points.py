@@ -14,6 +14,7 @@ from functools import partial
 from math import prod
 
 from polysched.gpu.blocks import BlockSearch, Sizes
+from polysched.gpu.known import Known
 from polysched.gpu.limits import LIMITS
 from polysched.gpu.mapping import HostLoop, HostNode, HostSequence, Launch
 from polysched.gpu.options import GpuOptions
@@ -80,24 +81,25 @@ class _Chooser:
             return resized(self.schedule, product, sizes.block, sizes.points, options=options)
 
         search = BlockSearch(scop=scop, start=product, sized=sized, gpus=able, sizes=assumed, blocks=True, points=True,
-                             known=self._known)
+                             exact=self._exact)
         return with_budget(LIMITS.points_operations, search.best) or product
 
     @property
-    def _known(self) -> bool:
+    def _exact(self) -> bool:
         """Whether all sizes are those of the calls."""
         return all(own.name in self.sizes for own in self.schedule.scop.parameters)
 
     def _with_points(self, launch: Launch) -> Launch:
         scop, options = self.schedule.scop, self.options
-        one = self._with_phases(launch, Sizes(launch.block, self._asked(launch)))
+        known = Known()
+        one = self._with_phases(launch, known, Sizes(launch.block, self._asked(launch)))
         points = not options.points and any(phase.staged for phase in one.phases)
         if not launch.coordinates or not (points or not options.block):
             return one
         search = BlockSearch(
-            scop=scop, start=one, sized=partial(self._with_phases, launch), gpus=self.gpus,
+            scop=scop, start=one, sized=partial(self._with_phases, launch, known), gpus=self.gpus,
             sizes=assumed_parameters(scop, self.sizes), blocks=not options.block,
-            points=points, known=self._known)
+            points=points, exact=self._exact, known=known)
         return with_budget(LIMITS.points_operations, search.best) or one
 
     def _asked(self, launch: Launch) -> tuple[int, ...]:
@@ -106,7 +108,8 @@ class _Chooser:
         asked = () if has_temporaries(self.schedule.scop, launch) else self.options.points_of(dimensions)
         return asked or (1,) * dimensions
 
-    def _with_phases(self, launch: Launch, sizes: Sizes) -> Launch:
+    def _with_phases(self, launch: Launch, known: Known, sizes: Sizes) -> Launch:
         points = sizes.points if prod(sizes.points) > 1 else ()
         sized = replace(launch, block=sizes.block, points=points, phases=())
-        return replace(sized, phases=phases_of(self.schedule, sized, shared=self.options.shared))
+        return replace(sized, phases=phases_of(self.schedule, sized, shared=self.options.shared,
+                                               known=known))

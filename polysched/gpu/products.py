@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from polysched.tensorize.matching.mapping import Match
 
 
@@ -15,7 +17,12 @@ def product_groups(match: Match) -> tuple[frozenset[str], ...]:
     return wanted if {group.indexes for group in match.groups} == set(wanted) else ()
 
 
-def needs_more(match: Match) -> bool:
-    """Whether there is more to compute than the products of the instruction."""
-    return bool(match.fragment.kept or match.rest or match.adds_at_the_end
+def needs_more(match: Match, outside: Collection[str] = ()) -> bool:
+    """Whether there is more to compute than the products of the instruction.
+
+    Parameters
+    ----------
+    outside : loops that somebody else runs around the whole, one iteration after the other.
+    """
+    return bool(set(match.fragment.kept) - set(outside) or match.rest or match.adds_at_the_end
                 or match.assignment.correction is not None)

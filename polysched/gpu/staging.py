@@ -19,6 +19,7 @@ import islpy as isl
 
 from polysched.gpu.boxes import Edge, box_elements, box_of
 from polysched.gpu.instances import fixed, image_of, within
+from polysched.gpu.known import Known
 from polysched.gpu.limits import LIMITS
 from polysched.gpu.mapping import Launch, Phase
 from polysched.scheduling.schedule import Schedule
@@ -56,20 +57,26 @@ def names_of(launch: Launch) -> Names:
                  firsts=tuple(f"polysched_first{k}" for k in coordinates), tile="polysched_tile")
 
 
-def phases_of(schedule: Schedule, launch: Launch, *, shared: bool = True) -> tuple[Phase, ...]:
+def phases_of(schedule: Schedule, launch: Launch, *, shared: bool = True, known: Known | None = None
+              ) -> tuple[Phase, ...]:
     """The phases of a launch; none where nothing is worth staging or keeping, or where isl needs too long to tell.
 
     Parameters
     ----------
     shared : stage in shared memory; without it a phase only keeps elements in variables, where there are points.
+    known : of the launch, whatever its sizes.
     """
-    if not launch.coordinates or has_temporaries(schedule.scop, launch) or not (shared or launch.points):
+    scop, known = schedule.scop, known or Known()
+    if not launch.coordinates or not (shared or launch.points) or known.once(
+            ("temporaries",), lambda: has_temporaries(scop, launch)):
         return ()
-    decide = partial(_decided, schedule.scop, launch, parts_of(schedule, launch), shared)
-    found = with_budget(LIMITS.staging_operations, decide)
+    parts = known.once(("parts",), lambda: parts_of(schedule, launch))
+    stager = _Stager(scop=scop, launch=launch, shared=shared, known=known)
+    found = with_budget(LIMITS.staging_operations, partial(stager.decided, parts))
     if found is None or not any(phase.staged or phase.kept for phase in found):
         return ()
-    return found if shared_bytes(schedule.scop, launch, found) <= LIMITS.shared_bytes else ()
+    boxes = boxes_of(scop, launch, found, known)
+    return found if shared_bytes(scop, launch, found, boxes) <= LIMITS.shared_bytes else ()
 
 
 def parts_of(schedule: Schedule, launch: Launch) -> tuple[Phase, ...]:
@@ -97,8 +104,43 @@ def has_temporaries(scop: Scop, launch: Launch) -> bool:
     return any(array.is_temporary and written(scop, launch, array.name) for array in scop.arrays)
 
 
-def _decided(scop: Scop, launch: Launch, parts: Sequence[Phase], shared: bool) -> tuple[Phase, ...]:
-    return tuple(part if part.step is None else _with_arrays(scop, launch, part, shared) for part in parts)
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Stager:
+    """Decides what a launch of some sizes stages and keeps."""
+
+    scop: Scop
+    launch: Launch
+    shared: bool
+    known: Known
+
+    def decided(self, parts: Sequence[Phase]) -> tuple[Phase, ...]:
+        """All phases."""
+        return tuple(part if part.step is None else self._with_arrays(part) for part in parts)
+
+    def _with_arrays(self, phase: Phase) -> Phase:
+        """The phase with what it stages in tiles as long as shared memory takes, and with what a work item keeps."""
+        kept, wanted = self.known.once(("arrays", phase.domain), lambda: self._arrays(phase))
+        scop, launch, edge = self.scop, self.launch, phase.edge
+        while edge >= LIMITS.least_steps:
+            sized = replace(phase, edge=edge)
+            found = {name: _known_box(scop, launch, sized, name, self.known) for name in wanted if self.shared}
+            boxes = {name: box for name, box in found.items()
+                     if box is not None and self._reads(sized, name) >= LIMITS.least_reuse * box_elements(box)}
+            if sum(box_bytes(scop, name, box) for name, box in boxes.items()) <= LIMITS.shared_bytes:
+                return replace(sized, staged=tuple(boxes), kept=kept if boxes or launch.points else ())
+            edge //= 2
+        return phase
+
+    def _arrays(self, phase: Phase) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """What a work item keeps, and what else nobody writes."""
+        names = _arrays(self.scop, phase.domain)
+        kept = tuple(name for name in names if is_kept(self.scop, self.launch, phase, name))
+        return kept, tuple(name for name in names if name not in kept and not written(self.scop, self.launch, name))
+
+    def _reads(self, phase: Phase, array: str) -> int:
+        """How often a full block reads an array in a full tile."""
+        return prod(self.launch.edges) * self.known.once(
+            ("reads", phase.domain, phase.edge, array), lambda: _reads(self.scop, self.launch, phase, array))
 
 
 def _parts(node: isl.ScheduleNode, launch: Launch, domain: isl.UnionSet) -> Iterator[Phase]:
@@ -130,30 +172,25 @@ def _first_changing(band: isl.ScheduleNode, launch: Launch, domain: isl.UnionSet
     return None
 
 
-def _with_arrays(scop: Scop, launch: Launch, phase: Phase, shared: bool) -> Phase:
-    """The phase with what it stages in tiles as long as shared memory takes, and with what a work item keeps."""
-    kept = tuple(name for name in _arrays(scop, phase.domain) if is_kept(scop, launch, phase, name))
-    wanted = [name for name in _arrays(scop, phase.domain)
-              if shared and name not in kept and not written(scop, launch, name)]
-    edge = phase.edge
-    while edge >= LIMITS.least_steps:
-        sized = replace(phase, edge=edge)
-        boxes = {name: box for name in wanted if (box := box_in_tile(scop, launch, sized, name)) is not None
-                 and _reads(scop, launch, sized, name) >= LIMITS.least_reuse * box_elements(box)}
-        if sum(box_elements(box) * scop.array(name).dtype.bytes for name, box in boxes.items()) <= LIMITS.shared_bytes:
-            return replace(sized, staged=tuple(boxes), kept=kept if boxes or launch.points else ())
-        edge //= 2
-    return phase
-
-
 def box_in_tile(scop: Scop, launch: Launch, phase: Phase, array: str) -> tuple[Edge, ...] | None:
     """The box of an array that a block reads in one tile; None where no constant extents hold it."""
     return box_of(elements_in_tile(scop, launch, phase, array, names_of(launch)))
 
 
-def boxes_of(scop: Scop, launch: Launch, phases: Sequence[Phase]) -> Boxes:
+def boxes_of(scop: Scop, launch: Launch, phases: Sequence[Phase], known: Known | None = None) -> Boxes:
     """The boxes of what phases stage."""
-    return {(phase, name): box_in_tile(scop, launch, phase, name) for phase in phases for name in phase.staged}
+    known = known or Known()
+    return {(phase, name): _known_box(scop, launch, phase, name, known) for phase in phases for name in phase.staged}
+
+
+def _known_box(scop: Scop, launch: Launch, phase: Phase, array: str, known: Known) -> tuple[Edge, ...] | None:
+    """As `box_in_tile`, once for equal edges of the block and the tile."""
+    def box() -> tuple[Edge, ...] | None:
+        block = known.once(("block", *place), lambda: block_in_tile(launch, phase, names_of(launch)))
+        return box_of(touched(scop, block, array))
+
+    place = (phase.domain, phase.edge, launch.edges)
+    return known.once(("box", array, *place), box)
 
 
 def box_bytes(scop: Scop, array: str, box: tuple[Edge, ...] | None) -> int:
@@ -214,7 +251,7 @@ def written(scop: Scop, launch: Launch, array: str) -> bool:
 
 
 def _reads(scop: Scop, launch: Launch, phase: Phase, array: str) -> int:
-    """How often a full block reads an array in a full tile."""
+    """How often a work item reads an array in a full tile."""
     assert phase.step is not None, "only phases with steps have tiles"
     names = names_of(launch)
     inside = within(item_in_phase(launch, phase, names), phase.step, names.tile, phase.edge)
@@ -223,7 +260,7 @@ def _reads(scop: Scop, launch: Launch, phase: Phase, array: str) -> int:
         own = inside.intersect(isl.UnionSet.from_set(statement.domain))
         box = None if own.is_empty() else box_of(isl.Set.from_union_set(own))
         total += phase.edge if box is None else box_elements(box)
-    return prod(launch.edges) * total
+    return total
 
 
 def is_kept(scop: Scop, launch: Launch, phase: Phase, array: str) -> bool:

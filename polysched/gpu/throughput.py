@@ -8,23 +8,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import ceil, prod
 
 import islpy as isl
 
-from polysched.gpu.coalescing import step_of, stride_along
+from polysched.gpu.known import Known
 from polysched.gpu.mapping import GpuMapping, Launch, Phase
 from polysched.gpu.staging import Boxes, box_bytes, boxes_of, shared_bytes
-from polysched.gpu.warps import Warp, warp_of
+from polysched.gpu.warps import Warp, known_extent, known_step, known_stride, warp_of
 from polysched.scop.body import Binary, Call, Unary, assignments, statement_expressions, walk
 from polysched.scop.dtypes import DType, Kind
 from polysched.scop.points import fix_parameters
 from polysched.scop.scop import Access, Scop, Statement
 from polysched.scop.shown import Shown
 from polysched.target.gpus import Gpu
-from polysched.tiling.footprints.nest import assumed_parameters, extent_along
+from polysched.tiling.footprints.nest import assumed_parameters
 from polysched.tiling.footprints.point_count import point_count
 
 
@@ -120,6 +120,7 @@ class LaunchModel:
     Parameters
     ----------
     whole_waves : the busiest multiprocessor counts; where the sizes are only assumed, all have as much to do.
+    known : of the launch at these sizes of parameters, whatever its block.
     """
 
     scop: Scop
@@ -128,6 +129,7 @@ class LaunchModel:
     sizes: Mapping[str, int]
     registers: int
     whole_waves: bool = True
+    known: Known = field(default_factory=Known)
 
     def figures(self) -> Figures:
         """All of it."""
@@ -153,8 +155,8 @@ class LaunchModel:
     def _counts(self) -> tuple[int, int]:
         """Launches, and blocks of each."""
         launch = self.launch
-        launches = prod(extent_along(launch.domain, own, self.sizes) for own in launch.host)
-        extents = [extent_along(launch.domain, own, self.sizes) for own in launch.coordinates]
+        launches = prod(self._extent(launch.domain, own) for own in launch.host)
+        extents = [self._extent(launch.domain, own) for own in launch.coordinates]
         blocks = prod(ceil(extent / edge) for extent, edge in zip(extents, launch.edges, strict=True))
         return launches, blocks * launch.shares
 
@@ -188,18 +190,24 @@ class LaunchModel:
 
     @cached_property
     def _boxes(self) -> Boxes:
-        return boxes_of(self.scop, self.launch, self._phases)
+        return boxes_of(self.scop, self.launch, self._phases, self.known)
 
     @cached_property
     def _sharing(self) -> dict[str, int]:
         """How many points of a work item share what an access reads, by its reference."""
-        return {access.reference: points_that_share(self.launch, statement, access)
+        return {access.reference: points_that_share(self.launch, statement, access, self.known)
                 for statement in self.scop.statements for access in statement.accesses}
 
     def _own(self, statement: Statement, domain: isl.UnionSet) -> float:
         """How many instances of a statement a domain has at the sizes."""
-        own = domain.intersect(isl.UnionSet.from_set(statement.domain))
-        return 0.0 if own.is_empty() else point_count(fix_parameters(isl.Set.from_union_set(own), self.sizes))
+        def count() -> float:
+            own = domain.intersect(isl.UnionSet.from_set(statement.domain))
+            return 0.0 if own.is_empty() else point_count(fix_parameters(isl.Set.from_union_set(own), self.sizes))
+
+        return self.known.once(("instances", statement, domain), count)
+
+    def _extent(self, domain: isl.UnionSet, function: isl.UnionPwAff) -> int:
+        return known_extent(self.known, domain, function, self.sizes)
 
     def _operations(self) -> dict[str, float]:
         """Results of each pipe, in all launches; lanes of a warp without an instance take their place too."""
@@ -230,7 +238,7 @@ class LaunchModel:
         edges = zip(product.warps, (self.launch.edges[1], self.launch.edges[0]), strict=True)
         each = sum(edge / warps for warps, edge in edges) * prod(product.warps)
         words = self.scop.array(product.left.array).dtype.bytes / self.gpu.bank_bytes
-        return launches * blocks * each * extent_along(phase.domain, phase.step, self.sizes) * words
+        return launches * blocks * each * self._extent(phase.domain, phase.step) * words
 
     @cached_property
     def _phases(self) -> tuple[Phase, ...]:
@@ -243,12 +251,12 @@ class LaunchModel:
     def _phase_bytes(self, phase: Phase, blocks: int) -> float:
         total = 0.0
         if phase.step is not None and phase.staged:
-            tiles = ceil(extent_along(phase.domain, phase.step, self.sizes) / phase.edge)
+            tiles = ceil(self._extent(phase.domain, phase.step) / phase.edge)
             total += blocks * tiles * sum(
                 box_bytes(self.scop, array, self._boxes[phase, array]) for array in phase.staged)
         for statement in self.scop.statements:
             instances = self._own(statement, phase.domain)
-            steps = 1 if phase.step is None else extent_along(phase.domain, phase.step, self.sizes)
+            steps = 1 if phase.step is None else self._extent(phase.domain, phase.step)
             for access in statement.accesses:
                 if access.array in phase.staged or self.scop.array(access.array).is_scalar:
                     continue
@@ -263,7 +271,7 @@ class LaunchModel:
         return sectors * self.gpu.sector_bytes / warp.items
 
     def _warp(self, phase: Phase) -> Warp:
-        return warp_of(self.launch, phase, self.gpu)
+        return warp_of(self.launch, phase, self.gpu, self.known)
 
     def _conflicts(self, phase: Phase, statement: Statement, access: Access) -> float:
         """How often an access to a box in shared memory is served, over how often without conflicts of banks."""
@@ -308,15 +316,17 @@ class LaunchModel:
         """Of a warp that has tensor cores to itself: a copy per tile, then one instruction waits for the other."""
         assert phase.step is not None, "a product has steps"
         assert phase.tensor is not None, "asked for products alone"
-        steps, latencies = extent_along(phase.domain, phase.step, self.sizes), self.gpu.latencies
+        steps, latencies = self._extent(phase.domain, phase.step), self.gpu.latencies
         return (ceil(steps / phase.edge) * latencies["global"] + ceil(steps / phase.tensor.sums) * (
             latencies["shared"] + phase.tensor.intrinsic.cost.latency_cycles))
 
 
-def points_that_share(launch: Launch, statement: Statement, access: Access) -> int:
+def points_that_share(launch: Launch, statement: Statement, access: Access, known: Known | None = None) -> int:
     """How many points of a work item find the same element at an access: it is read once for all of them."""
+    known = known or Known()
     return prod(count for k, count in enumerate(launch.points) if count > 1 and (
-        step := step_of(statement, launch.coordinates, k)) is not None and stride_along(access, step) == 0)
+        step := known_step(known, statement, launch.coordinates, k)) is not None
+        and known_stride(known, access, step) == 0)
 
 
 def statement_operations(statement: Statement, kept: Collection[str] = ()) -> Counter[str]:

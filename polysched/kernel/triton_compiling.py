@@ -7,6 +7,7 @@ import re
 import subprocess
 import tempfile
 from collections.abc import Mapping
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,7 @@ def triton_resources(source: BlockSource, arguments: Mapping[str, ArgumentType],
         raise DeviceError("Triton was imported with TRITON_INTERPRET=1, and compiles nothing", hint="unset it")
     kernel = getattr(module, f"{source.name}_kernel")
     made = _compiled(kernel, source, arguments, int(number[1]))
-    (found,) = resources_of_log(_assembled(made.asm["ptx"]))
+    (found,) = resources_of_log(_assembled(made.asm["ptx"], _assembler(int(number[1]))))
     return KernelResources(name=found.name, registers=found.registers, spilled=found.spilled,
                            shared=int(made.metadata.shared))
 
@@ -88,17 +89,25 @@ def _type(dtype: DType) -> str:
     return "i1" if prefix is None else f"{prefix}{dtype.bits}"
 
 
-def _assembled(text: str) -> str:
-    """What ptxas, which Triton brings, says of a kernel."""
-    from triton import knobs
+def _assembler(number: int) -> str:
+    """The ptxas that Triton itself takes for an architecture: it brings several, and writes PTX for the one it takes.
+
+    Source: `triton.backends.nvidia.compiler.get_ptxas`, which has no argument in Triton 3.4.
+    """
+    from triton.backends.nvidia.compiler import get_ptxas
+    return str((get_ptxas(number) if signature(get_ptxas).parameters else get_ptxas()).path)
+
+
+def _assembled(text: str, assembler: str) -> str:
+    """What an assembler of Triton's says of a kernel."""
     target = _TARGET.search(text)
     if target is None:
         raise DeviceError("Triton's PTX has no target", witness=text[:200])
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "kernel.ptx"
         path.write_text(text)
-        done = subprocess.run([str(knobs.nvidia.ptxas.path), f"--gpu-name={target[1]}", "-v", str(path), "-o",
-                               os.devnull], capture_output=True, text=True, check=False)
+        done = subprocess.run([assembler, f"--gpu-name={target[1]}", "-v", str(path), "-o", os.devnull],
+                              capture_output=True, text=True, check=False)
     if done.returncode:
         raise CompileError(f"ptxas refused the kernel for {target[1]}", witness=done.stderr.strip(), hint=MISSING)
     return done.stderr

@@ -53,10 +53,18 @@ PROGRAMS = {
         "for (int l = 0; l < 2; l++) for (int m = 0; m < n; m++) a[i][j][k][l][m] = b[m][j][k][l][i];"),
     "dead values": (
         "int n, double a[n], double b[n]", "for (int i = 0; i < n; i++) { a[i] = 5; a[i] = b[i] * i; b[i] = 1; }"),
+    "iterations of the host that are left out": (
+        "int n, int a[n], int b[n]",
+        "for (int t = 0; t < n; t++) { if (t != 3) for (int i = 1; i < n; i++) b[i] = b[i] - a[i - 1]; "
+        "if (t % 4 == 1) for (int i = 0; i < n; i++) a[i] = 3 * a[i] + b[t] + a[i] / 5; }"),
+    "some of them at both ends": (
+        "int n, int a[n], int b[n]",
+        "for (int t = 0; t < n; t++) { for (int i = t + 3; i < n - t; i++) b[i] = b[i] - a[i - 1]; "
+        "if (t < 4 || t > 9) for (int i = t / 2; i < n; i++) a[i] = 3 * a[i] + b[n - 1 - t] + a[i] / 5; }"),
     "a window that is not aligned": (
         "int n, double a[n + 9], double b[n]",
         "for (int i = 0; i < n; i++) for (int k = 0; k < 9; k++) b[i] += a[i + k] * (k + 1);")}
-QUICK = ["elements in between", "one in three"]
+QUICK = ["elements in between", "iterations of the host that are left out"]
 
 
 def written(name: str, folder: Path) -> Path:

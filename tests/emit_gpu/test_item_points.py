@@ -56,6 +56,16 @@ def test_conditions_of_points_stay_with_them() -> None:
     assert not is_shared(one(), X)
 
 
+def test_a_condition_around_a_shared_loop_goes_inside() -> None:
+    condition, beside = (Comparison("<", variable("x") + constant(shift), variable("n")) for shift in (0, 32))
+    inside = Block((If(condition, at(0, 0)), If(beside, at(32, 1))))
+    assert jammed(If(condition, loop(one())), TWO_POINTS, X, HELD) == loop(inside)
+    own = If(condition, loop(one(), "x"))   # each point has a loop of its own, with its condition around it
+    assert jammed(own, TWO_POINTS, X, HELD) == Block((
+        If(condition, loop(at(0, 0), "x")),
+        If(beside, For("k", constant(0), variable("x") + constant(32), 1, at(32, 1)))))
+
+
 def test_points_are_a_block_apart() -> None:
     (launch,) = mapped(PRODUCT, points=(2, 2)).launches
     found = [(point.number, {name: str(value) for name, value in point.values.items()})

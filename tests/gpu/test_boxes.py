@@ -44,3 +44,13 @@ def test_what_grows_with_the_parameters_has_no_box(text: str) -> None:
 
 def test_elements_of_a_box() -> None:
     assert box_elements((Edge(factors=(), constant=0, extent=3), Edge(factors=(), constant=1, extent=4))) == 12
+
+
+def test_a_dimension_that_no_bound_follows_is_whole() -> None:
+    elements = isl.Set("[x] -> { [i, j] : 0 <= x < 32 and x <= 3i < 2x + 8 and x <= j < x + 4 }")
+    assert box_of(isl.Set("[x] -> { [i] : x >= 0 and x <= 3i < 2x + 8 }"), whole=True) is None   # it has no end
+    found = box_of(elements, whole=True)
+    assert found is not None
+    assert [edge.extent for edge in found][1] == 4
+    assert found[0].constant <= 0
+    assert found[0].extent <= 24

@@ -103,7 +103,7 @@ class Planner:
         found = reached[0]
         for part in reached[1:]:
             found = found.union(part)
-        return box_of(isl.Set.from_union_set(found).coalesce())
+        return box_of(isl.Set.from_union_set(found).coalesce(), whole=True)
 
     def _accesses(self, array: str) -> Iterator[tuple[Statement, Access]]:
         for stage in self.stages:

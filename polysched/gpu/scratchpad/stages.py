@@ -13,10 +13,12 @@ from math import prod
 import islpy as isl
 
 from polysched.dependence.dependences import Dependences
+from polysched.gpu.instances import fixed
 from polysched.gpu.mapping import Launch
 from polysched.gpu.products import needs_more, product_groups
+from polysched.gpu.scratchpad.groups import active_inside
 from polysched.scop.body import Assign, Binary, Call, Expr, Literal, Load, Select, Unary, statement_expressions, walk
-from polysched.scop.points import fix_parameters, isl_value
+from polysched.scop.points import fix_parameters, isl_value, with_sizes
 from polysched.scop.scop import Access, Scop, Statement
 from polysched.tensorize.matching.mapping import Match
 
@@ -149,14 +151,14 @@ Stage = CubeStage | VectorStage
 
 def stages_of(dependences: Dependences, launch: Launch, sizes: Mapping[str, int],
               matches: Mapping[str, tuple[Match, ...]]) -> tuple[Stage, ...]:
-    """The stages of a group, in an order that its dependences allow."""
+    """The stages of a group, in an order that its dependences at one iteration of the host allow."""
     scop = dependences.scop
     order = ordered(dependences, launch)
     found: list[Stage] = []
     for names in order:
         cube = None if len(names) > 1 else _cube(scop, launch, sizes, names[0], matches.get(names[0], ()))
         found.append(cube if isinstance(cube, CubeStage) else _vector(scop, names, cube or ""))
-    return _with_cleared(scop, found, sizes)
+    return _with_cleared(scop, launch, found, sizes)
 
 
 def ordered(dependences: Dependences, launch: Launch) -> tuple[tuple[str, ...], ...]:
@@ -178,12 +180,12 @@ def ordered(dependences: Dependences, launch: Launch) -> tuple[tuple[str, ...], 
 
 
 def _sources(dependences: Dependences, launch: Launch, names: list[str]) -> dict[str, set[str]]:
-    """What each statement depends on directly, itself not among it."""
+    """What each statement depends on directly at one iteration of the host, itself not among it."""
     behind: dict[str, set[str]] = {name: set() for name in names}
-    for pair in dependences.pairs:
-        inside = isl.UnionMap.from_map(pair.relation).intersect_domain(launch.domain).intersect_range(launch.domain)
-        if pair.source != pair.sink and not inside.is_empty():
-            behind[pair.sink].add(pair.source)
+    for part in active_inside(dependences, launch.domain, launch.host):
+        source, sink = part.dependence.source, part.dependence.sink
+        if source != sink and not part.relation.is_empty():
+            behind[sink].add(source)
     return behind
 
 
@@ -231,7 +233,8 @@ def _of_match(scop: Scop, launch: Launch, sizes: Mapping[str, int], statement: S
     if isinstance(loops, str):
         return loops
     wanted = product_groups(match)
-    if needs_more(match):
+    hosted = _hosted(loops)
+    if needs_more(match, hosted):
         return "the match needs code around the cube"
     if not wanted:
         return f"{match.intrinsic.name} is no product of two matrices"
@@ -247,7 +250,7 @@ def _of_match(scop: Scop, launch: Launch, sizes: Mapping[str, int], statement: S
     known = [own for own in operands if own is not None]
     if len(known) != len(operands):
         return "an operand of the cube is no element of an array"
-    if not _once(statement, match, sums):
+    if not _once(statement, match, (*sums, *hosted.values())):
         return "several iterations around the cube add to one element"
     return CubeStage(statement=statement.name, match=match, rows=rows, columns=columns, sums=sums,
                      units=(extents[wanted[0]], extents[wanted[1]], extents[wanted[2]]),
@@ -280,10 +283,15 @@ def _loops(launch: Launch, sizes: Mapping[str, int], statement: Statement) -> di
     return found
 
 
-def _once(statement: Statement, match: Match, sums: tuple[Loop, ...]) -> bool:
-    """Whether iterations that differ in more than loops of the sum write different elements."""
+def _hosted(loops: Mapping[str, Loop]) -> dict[str, Loop]:
+    """The loops that the host runs, one iteration around all tiles."""
+    return {name: loop for name, loop in loops.items() if loop.host is not None}
+
+
+def _once(statement: Statement, match: Match, apart: tuple[Loop, ...]) -> bool:
+    """Whether iterations that differ in more than loops of the sum, and of the host, write different elements."""
     relation = statement.access(match.result.reference).relation.intersect_domain(statement.domain)
-    for loop in sums:
+    for loop in apart:
         at = statement.iterators.index(loop.name)
         relation = relation.fix_val(isl.dim_type.in_, at, isl_value(loop.first))
     return bool(relation.is_injective())
@@ -329,21 +337,22 @@ def _form(function: isl.PwAff, sizes: Mapping[str, int], iterators: tuple[str, .
     return Subscript(factors=tuple((name, factor) for name, factor in factors if factor), constant=constant)
 
 
-def _with_cleared(scop: Scop, stages: list[Stage], sizes: Mapping[str, int]) -> tuple[Stage, ...]:
+def _with_cleared(scop: Scop, launch: Launch, stages: list[Stage], sizes: Mapping[str, int]) -> tuple[Stage, ...]:
     """The stages without those that set the result of a cube to zero, which starts from zero instead."""
     found = list(stages)
     for stage in stages:
         if not isinstance(stage, CubeStage):
             continue
-        cleared = _clearing(scop, found[:found.index(stage)], stage, sizes)
+        cleared = _clearing(scop, launch, found[:found.index(stage)], stage, sizes)
         if cleared is not None:
             found[found.index(stage)] = CubeStage(**{**vars(stage), "cleared": cleared.statements[0]})
             found.remove(cleared)
     return tuple(found)
 
 
-def _clearing(scop: Scop, before: list[Stage], cube: CubeStage, sizes: Mapping[str, int]) -> VectorStage | None:
-    """The last stage in front that touches the result, where it sets exactly these elements to zero."""
+def _clearing(scop: Scop, launch: Launch, before: list[Stage], cube: CubeStage, sizes: Mapping[str, int]
+              ) -> VectorStage | None:
+    """The last stage in front that touches the result, where it sets exactly these elements to zero every time."""
     touching = [stage for stage in before if any(cube.result.array == access.array for name in stage.statements
                                                  for access in scop.statement(name).accesses)]
     if not touching or not isinstance(touching[-1], VectorStage) or len(touching[-1].statements) != 1:
@@ -354,12 +363,18 @@ def _clearing(scop: Scop, before: list[Stage], cube: CubeStage, sizes: Mapping[s
         return None
     own = scop.statement(cube.statement)
     written = next(access for access in own.writes)
-    same = _reached(writes[0], statement, sizes).is_equal(_reached(written, own, sizes))
+    same = _reached(writes[0], statement, launch, sizes).is_equal(_reached(written, own, launch, sizes))
     return touching[-1] if same else None
 
 
-def _reached(access: Access, statement: Statement, sizes: Mapping[str, int]) -> isl.Set:
-    return fix_parameters(access.relation.intersect_domain(statement.domain).range(), sizes)
+def _reached(access: Access, statement: Statement, launch: Launch, sizes: Mapping[str, int]) -> isl.Set:
+    """The elements of an access, at iterations of the host that are parameters."""
+    names = {f"polysched_at{k}": function for k, function in enumerate(launch.host)}
+    inside = fixed(isl.UnionSet.from_set(statement.domain), names)
+    reached = isl.UnionMap.from_map(access.relation).intersect_domain(inside).range()
+    if reached.is_empty():
+        return isl.Set.empty(access.relation.get_space().range())
+    return with_sizes(isl.Set.from_union_set(reached), sizes)
 
 
 def _is_zero(statement: Statement) -> bool:

@@ -49,6 +49,32 @@ def test_a_sum_that_starts_from_what_was_there() -> None:
     assert is_same(text, mapping)
 
 
+POWER = program("float h[18][20], _Float16 g[18][20], const _Float16 W[18][18]", """
+for (int t = 0; t < 3; t++) {
+  for (int i = 0; i < 18; i++) for (int b = 0; b < 20; b++) { h[i][b] = 0.0f;
+    for (int k = 0; k < 18; k++) h[i][b] += (float)W[i][k] * (float)g[k][b]; }
+  for (int i = 0; i < 18; i++) for (int b = 0; b < 20; b++) g[i][b] = (_Float16)(h[i][b] * 0.2f); }""")
+CLEARED_ONCE = program("float C[18][20], float D[18][20], const _Float16 A[3][18][17], const _Float16 B[3][17][20]", """
+for (int t = 0; t < 3; t++) {
+  for (int i = 0; i < 18; i++) for (int j = 0; j < 20; j++) if (t == 0) C[i][j] = 0.0f;
+  for (int i = 0; i < 18; i++) for (int j = 0; j < 20; j++) for (int k = 0; k < 17; k++)
+    C[i][j] += (float)A[t][i][k] * (float)B[t][k][j];
+  for (int i = 0; i < 18; i++) for (int j = 0; j < 20; j++) D[i][j] = D[i][j] * 0.5f + C[i][j]; }""")
+
+
+@pytest.mark.parametrize(("text", "cleared"), [(POWER, "S0"), (CLEARED_ONCE, "")])
+def test_products_in_a_loop_of_the_host(text: str, cleared: str) -> None:
+    mapping = mapped(text, tile=(16,))
+    (cube,) = (cube.stage for own in mapping.groups.values() for cube in own.plan.cubes.values())
+    assert cube.cleared == cleared   # at every iteration, or not by the cube
+    assert is_same(text, mapping)
+
+
+def test_elements_that_move_at_two_speeds() -> None:
+    text = program("float y[39], const float x[20]", "for (int i = 0; i < 39; i++) y[i] = x[i / 2] + x[i / 3];")
+    assert is_same(text, mapped(text))
+
+
 @pytest.mark.parametrize(("target", "text"), [
     ("davinci", product(20, 18, 40)), ("gemmini", product(20, 18, 40, integers=True)),
     ("davinci", norm(9, 8))])
