@@ -16,15 +16,26 @@ def may_always_be_accessed(scop: Scop, statement: Statement, access: Access) -> 
     """Whether an access reaches an element that exists in every instance of its statement.
 
     It does where the element is inside the declared extents of its array, or where the program accesses it without a
-    condition on data, sooner or later.
+    condition on data, sooner or later.  Instances whose other accesses leave their arrays do not run.
     """
     if not access.exact or not statement.domain.is_subset(access.relation.domain()):
         return False
-    reached = access.relation.intersect_params(scop.context).range()
+    reached = access.relation.intersect_domain(_running(scop, statement)).range()
     array = scop.array(access.array)
     if all(extent is not None for extent in array.extents) and reached.is_subset(extent_box(array)):
         return True
     return bool(reached.is_subset(_accessed_anyway(scop, access)))
+
+
+def _running(scop: Scop, statement: Statement) -> isl.Set:
+    """The instances of a statement that may run: what they always access is inside its array."""
+    found = statement.domain.intersect_params(scop.context)
+    certain = {*unconditional_references(statement.body)}
+    for access in statement.accesses:
+        array = scop.array(access.array)
+        if access.exact and access.reference in certain and all(extent is not None for extent in array.extents):
+            found = found.intersect(access.relation.intersect_range(extent_box(array)).domain())
+    return found
 
 
 def _accessed_anyway(scop: Scop, access: Access) -> isl.Set:

@@ -10,6 +10,8 @@ from polysched.tensorize.software.conditional_reads import may_always_be_accesse
 CASES = {   # parameters, body, whether A may be read in every instance of the first statement
     "extents": ("int A[n]", "O[i] = M[i] ? A[i] : 0;", True),
     "beyond the extents": ("int A[n]", "O[i] = M[i] ? A[i + 1] : 0;", False),
+    "no more than four": ("int A[4]", "O[i] = M[i] ? A[i] : 0;", False),
+    "no more than four run": ("int A[4], int X[4]", "O[i] = M[i] > X[i] ? A[i] : 0;", True),
     "unknown": ("int *A", "O[i] = M[i] ? A[i] : 0;", False),
     "read without a condition": ("int *A", "{ O[i] = M[i] ? A[i] : 0; O[i] += A[i]; }", True),
     "read in part": ("int *A", "{ O[i] = M[i] ? A[i] : 0; if (i > 0) O[i] += A[i]; }", False),
