@@ -23,6 +23,7 @@ from polysched.cli.shown.progress import Progress, progress
 from polysched.cli.shown.unserved import refuse_unserved
 from polysched.cli.values import natural, positive, positive_seconds, share
 from polysched.errors import RunFailedError, UsageError, WrongResultError
+from polysched.scop.body import performed_calls
 
 if TYPE_CHECKING:
     from polysched.measure.measurement import Measurement
@@ -145,8 +146,9 @@ def effects_lines(transformed: TransformedFile, arguments: argparse.Namespace, s
     WrongResultError : one has other effects.
     """
     source = transformed.regions[0].scop.source
-    if source is None or not re.search(r"pragma\s+polysched\s+effects\b", source.text):
-        return []
+    called = [call for r in transformed.regions for s in r.scop.statements for call in performed_calls(s.body)]
+    if source is None or not (called or re.search(r"pragma\s+polysched\s+effects\b", source.text)):
+        return []   # a header may declare the effects of what is called
     from polysched.measure.bit_for_bit.effects_check import check_effects
     shown.step("calling functions with declared effects")
     options = transformed.regions[0].options

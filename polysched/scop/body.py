@@ -373,6 +373,18 @@ def passed_references(body: tuple[BodyStatement, ...]) -> Iterator[str]:
             for reference in e.references)
 
 
+def performed_calls(body: tuple[BodyStatement, ...]) -> Iterator[Call]:
+    """The calls of functions that are made for their effects."""
+    for item in body:
+        match item:
+            case Perform():
+                yield item.call
+            case If():
+                yield from performed_calls((*item.then, *item.otherwise))
+            case While():
+                yield from performed_calls(item.body)
+
+
 def _performed(item: Perform) -> Iterator[str]:
     for e in walk(item.call):
         yield from (e.reference,) if isinstance(e, Load) else e.references if isinstance(e, Address) else ()

@@ -291,3 +291,12 @@ def test_equal_bits_may_be_asked_for(tmp_path: Path) -> None:
     text = function("int n, float A[n], float B[n]", "for (int i = 0; i < n; i++) A[i] = 2 * B[i];")
     done = run(tmp_path, text, "--tolerance", "0", "--size", "n=1000")
     assert done.returncode == 0, done.stderr
+
+
+def test_effects_that_a_header_declares_are_checked(tmp_path: Path) -> None:
+    (tmp_path / "add.h").write_text("void add(int n, double *x);\n#pragma polysched effects add(n, x) writes x[0:1]\n")
+    text = ("#include \"add.h\"\n" + function("int n, double A[n][9]", "for (int i = 0; i < n; i++) add(9, A[i]);")
+            + "void add(int n, double *x) { for (int i = 0; i < n; i++) x[i] += i; }\n")
+    done = run(tmp_path, text, "--size", "n=20", "--quiet")
+    assert done.returncode != 0
+    assert "the declared effects of add: " in done.stderr

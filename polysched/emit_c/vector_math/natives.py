@@ -19,13 +19,13 @@ AVX_BITS = 256
 # Name -> parameters, the instruction in AT&T order, and the program where there is no such instruction.
 _OTHERS: dict[str, tuple[tuple[str, ...], str, str]] = {
     # x rounded to an integer of at most half as many bits as the mantissa has.
-    "nearest": (("x",), "vrndscale{k} $8, %1, %0", "to_real(bits(x + {magic}) - {magic_bits})"),
+    "nearest": (("x",), "vrndscale{k} $8, %1, %0", "to_real(less(bits(x + {magic}), {magic_bits}))"),
     # x * 2**y, y an integer between -2 and 2 times the exponent's range, rounded once: half of y at a time.  The last
     # bits of t are y plus twice the exponent's bias; h is the exponent of one factor, what is left of t the other's.
     "scale": (("x", "y"), "vscalef{k} %2, %1, %0", """
         I t = bits(y + {biased_magic});
         I h = (t << {half}) & {exponent};
-        (x * real(h)) * real((t << {mantissa}) - h)
+        (x * real(h)) * real(less(t << {mantissa}, h))
      """),
     # The smaller of x and the constant y, and the larger; x where it is NaN.
     "at_most": (("x", "y"), "vmin{k} %1, %2, %0", "pick(x > y, y, x)"),

@@ -29,6 +29,12 @@ PRIMITIVES: dict[str, tuple[str, str]] = {
     "fabs": ("v", "((R)((I)(v) & {top}))"),
     "copysign": ("v, s", "((R)(((I)(v) & {top}) | ((I)(s) & ~{top})))"),
     "signs": ("", "(~{top})"),
+    # a - b modulo 2^n, b a vector or a constant: bits of rare values leave the range of signed integers.
+    "less": ("a, b", "__extension__ ({{ typedef {unsigned} polysched_u __attribute__((vector_size(sizeof(I)))); "
+                     "(I)((polysched_u)(a) - (polysched_u)((b) - (I){{0}})); }})"),
+    "wide_less": ("a, b", "__extension__ ({{ typedef unsigned long polysched_u "
+                          "__attribute__((vector_size(sizeof(J)))); "
+                          "(J)((polysched_u)(a) - (polysched_u)((b) - (J){{0}})); }})"),
     # v, of which the compiler does not know how it came about.
     "hidden": ("v", '__extension__ ({{ R polysched_h = (v); __asm__("" : "+v"(polysched_h)); polysched_h; }})'),
     "widen": ("v", "__builtin_convertvector(v, D)"),
@@ -68,7 +74,7 @@ def primitive(name: str, dtype: DType) -> tuple[str, list[str]]:
     """The parameters of a helper macro and its body; a second body for processors that lack an instruction."""
     parameters, body = PRIMITIVES[name]
     top = "0x7FFFFFFF" if dtype == FLOAT32 else "0x7FFFFFFFFFFFFFFFL"
-    bodies = [body.format(top=top)]
+    bodies = [body.format(top=top, unsigned="unsigned" if dtype == FLOAT32 else "unsigned long")]
     if name == "wide_to_real" or (name == "to_real" and dtype == FLOAT64):
         bodies.append(_FROM_SHORT.format(to="D" if name == "wide_to_real" else "R"))
     return parameters, bodies

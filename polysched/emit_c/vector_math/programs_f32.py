@@ -14,9 +14,9 @@ from __future__ import annotations
 _MANTISSA = """
     M tiny = x < 1.17549435e-38f;
     R s = pick(tiny, x * 8388608.0f, x);
-    I e = (bits(s) - 0x3F3504F3) >> 23;
+    I e = less(bits(s), 0x3F3504F3) >> 23;
     R k = to_real(e) - pick(tiny, splat(23.0f), splat(0.0f));
-    R f = real(bits(s) - (e << 23)) - 1.0f;
+    R f = real(less(bits(s), e << 23)) - 1.0f;
 """
 # How it ends: y for positive numbers, and C's values for the others.
 _LOGARITHM = """
@@ -96,7 +96,7 @@ PROGRAMS: dict[str, str] = {
     # 1 + x = 2**k (1 + f), with f = x 2**-k + (2**-k - 1) rounded once.
     "log1p": """
         R u = 1.0f + x;
-        I e = (bits(u) - 0x3F3504F3) >> 23;
+        I e = less(bits(u), 0x3F3504F3) >> 23;
         R k = to_real(e);
         R t = scale(splat(1.0f), -k) - 1.0f;
         R f = scale(x, -k) + pick(e == 0, splat(0.0f), t);
@@ -113,7 +113,7 @@ PROGRAMS: dict[str, str] = {
         R k = to_real(e);
         R q = nearest(k * 0.333333343f);
         R o = k - 3.0f * q;
-        R m = real(bits(v) - (e << 23));
+        R m = real(less(bits(v), e << 23));
         R b = ((-0.0486330539f * m + 0.31184727f) * m - 0.801274598f) * m + 1.53776026f;
         R y = b * pick(o < 0.0f, splat(1.25992105f), pick(o > 0.0f, splat(0.793700526f), splat(1.0f)));
         R w = scale(m, o);
@@ -176,8 +176,8 @@ PROGRAMS: dict[str, str] = {
     "pow": """
         R a = fabs(x);
         D w = widen(a);
-        J e = (wide_bits(w) - 0x3FE6A09E00000000L) >> 52;
-        D m = wide_real(wide_bits(w) - (e << 52));
+        J e = wide_less(wide_bits(w), 0x3FE6A09E00000000L) >> 52;
+        D m = wide_real(wide_less(wide_bits(w), e << 52));
         D s = (m - 1.0) / (m + 1.0);
         D z = s * s;
         D c = (z * 0.23596285633291616 + 0.28536607693377676) * z + 0.4000034544481001;
@@ -189,11 +189,11 @@ PROGRAMS: dict[str, str] = {
         D low = wide_pick(product < -300.0, wide_splat(-300.0), product);
         D h = wide_pick(low > 300.0, wide_splat(300.0), low);
         D t = h + 6755399441055744.0;
-        J n = wide_bits(t) - 0x4338000000000000L;
+        J n = wide_less(wide_bits(t), 0x4338000000000000L);
         D r = (h - wide_to_real(n)) * 0.6931471805599453;
         D q = (r * 0.0013944872393389 + 0.0083334990226658694) * r + 0.041666292189740366;
         D p = (q * r + 0.16666665854972146) * r + 0.5;
-        R v = narrow(((p * r) * r + r + 1.0) * wide_real((n + 1023L) << 52));
+        R v = narrow(((p * r) * r + r + 1.0) * wide_real(wide_less(n, -1023L) << 52));
         M whole = rint(y) == y;
         M odd = whole & (rint(y * 0.5f) * 2.0f != y);
         M flip = odd & (bits(x) < 0);

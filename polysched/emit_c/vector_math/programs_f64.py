@@ -10,9 +10,9 @@ from __future__ import annotations
 _MANTISSA = """
     M tiny = x < 2.2250738585072014e-308;
     R v = pick(tiny, x * 18014398509481984.0, x);
-    I e = (bits(v) - 0x3FE6A09E667F3BCDL) >> 52;
+    I e = less(bits(v), 0x3FE6A09E667F3BCDL) >> 52;
     R k = to_real(e) - pick(tiny, splat(54.0), splat(0.0));
-    R f = real(bits(v) - (e << 52)) - 1.0;
+    R f = real(less(bits(v), e << 52)) - 1.0;
     R s = f / (2.0 + f);
     R h = 0.5 * f * f;
 """
@@ -75,7 +75,7 @@ PROGRAMS: dict[str, str] = {
     """,
     "log1p": """
         R u = 1.0 + x;
-        I e = (bits(u) - 0x3FE6A09E667F3BCDL) >> 52;
+        I e = less(bits(u), 0x3FE6A09E667F3BCDL) >> 52;
         R k = to_real(e);
         R t = scale(splat(1.0), -k) - 1.0;
         R f = scale(x, -k) + pick(e == 0, splat(0.0), t);
@@ -93,7 +93,7 @@ PROGRAMS: dict[str, str] = {
         R k = to_real(e);
         R q = nearest(k * 0.3333333333333333);
         R o = k - 3.0 * q;
-        R m = real(bits(v) - (e << 52));
+        R m = real(less(bits(v), e << 52));
         R z = (0.027782801018590923 * m - 0.21636185469248398) * m + 0.6846527077323217;
         R b = (z * m - 1.1623973573079032) * m + 1.6662787377309467;
         R j = b * pick(o < 0.0, splat(1.259921049894873), pick(o > 0.0, splat(0.7937005259840998), splat(1.0)));
@@ -172,9 +172,9 @@ PROGRAMS: dict[str, str] = {
         R a = fabs(x);
         M tiny = a < 2.2250738585072014e-308;
         R v = pick(tiny, a * 18014398509481984.0, a);
-        I e = (bits(v) - 0x3FE6A09E667F3BCDL) >> 52;
+        I e = less(bits(v), 0x3FE6A09E667F3BCDL) >> 52;
         R k = to_real(e) - pick(tiny, splat(54.0), splat(0.0));
-        R m = real(bits(v) - (e << 52));
+        R m = real(less(bits(v), e << 52));
         R f = m - 1.0;
         R d = m + 1.0;
         R dh = real(bits(d) & -0x8000000L);

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 
 import islpy as isl
@@ -28,13 +28,13 @@ from polysched.scop.body import (
     Unary,
 )
 from polysched.scop.c_frontend.declarations.bindings import describe
-from polysched.scop.c_frontend.declarations.c_types import CType, FunctionType, Scalar
+from polysched.scop.c_frontend.declarations.c_types import CType, FunctionType, Scalar, element_type
 from polysched.scop.c_frontend.declarations.literals import literal
 from polysched.scop.c_frontend.declarations.scopes import Origin
 from polysched.scop.c_frontend.extraction import Extraction, NotAffine
 from polysched.scop.c_frontend.functions import MATH, PureFunction
 from polysched.scop.c_frontend.order import OpenAccess
-from polysched.scop.c_frontend.parse import is_step
+from polysched.scop.c_frontend.parse import everything, is_step, place
 from polysched.scop.c_frontend.pointer_calls import CalledPointer, called_pointer
 from polysched.scop.c_frontend.rewrites.effect_calls import EffectCall
 from polysched.scop.c_frontend.subscripts import polyhedra
@@ -96,7 +96,7 @@ class StatementBuilder:
             polynomial=None if single is None else subscript_polynomial(x, single, domain)))
 
 
-    def reach(self, node: c_ast.Node, first: c_ast.Node, counts: Sequence[c_ast.Node], domain: isl.Set, *,
+    def reach(self, node: c_ast.Node, first: c_ast.Node, counts: Sequence[c_ast.Node | None], domain: isl.Set, *,
               writes: bool) -> tuple[str, DType]:
         """The reference and type of elements that a function reaches behind a pointer, where the pointer's are.
 
@@ -104,7 +104,7 @@ class StatementBuilder:
         ----------
         node : the element that the pointer leads to.
         first : the first element that is reached.
-        counts : how many there are in each of the last dimensions.
+        counts : how many there are in each of the last dimensions; None where that is not known.
         """
         x = self.x
         at, begin = resolve_place(x, node), resolve_place(x, first)
@@ -126,7 +126,9 @@ class StatementBuilder:
             count=numbers[0] if single is not None else None))
         return reference, ctype.dtype
 
-    def _affine(self, node: c_ast.Node, domain: isl.Set) -> isl.PwAff | None:
+    def _affine(self, node: c_ast.Node | None, domain: isl.Set) -> isl.PwAff | None:
+        if node is None:
+            return None
         try:
             with self.x.attempt():
                 return affine(self.x, node, domain).value
@@ -324,14 +326,23 @@ def _pure_function(b: StatementBuilder, node: c_ast.FuncCall, name: str) -> Pure
     if name in x.effects:
         raise x.refuse(f"the result of `{name}`, whose effects are declared, is part of an expression", node,
                        hint="assign it to a variable in a statement of its own")
-    raise _may_have_effects(x, node, name)
+    raise may_have_effects(x.path, node, name)
 
 
-def _may_have_effects(x: Extraction, node: c_ast.Node, name: str) -> UnsupportedScopError:
-    return x.refuse(f"`{name}` may have side effects", node,
-                    hint=f"if it only computes with its arguments, say so: `#pragma polysched pure {name}` before the "
-                         "region, or the option for pure functions; what it reaches through pointers is told by "
-                         f"`#pragma polysched effects {name}(...)`")
+def may_have_effects(path: str, node: c_ast.Node, name: str) -> UnsupportedScopError:
+    """The refusal of a call of which nothing says that it only computes."""
+    return UnsupportedScopError(
+        f"`{name}` may have side effects", where=place(path, node), witness=describe(node),
+        hint=f"if it only computes with its arguments, say so: `#pragma polysched pure {name}` before the "
+             "region, or the option for pure functions; what it reaches through pointers is told by "
+             f"`#pragma polysched effects {name}(...)`")
+
+
+def calls_the_unknown(node: c_ast.Node, known: Container[str]) -> c_ast.FuncCall | None:
+    """A call, in an expression, of a function that the file does not define and that nothing says anything about."""
+    calls = (n for n in everything(node) if isinstance(n, c_ast.FuncCall) and isinstance(n.name, c_ast.ID))
+    return next((n for n in calls if n.name.name not in known and n.name.name not in MATH
+                 and not n.name.name.startswith("__") and n.name.name not in (OF_PARTS, "offsetof")), None)
 
 
 def _behind_pointer(x: Extraction, node: c_ast.FuncCall, pointer: CalledPointer) -> PureFunction:
@@ -342,7 +353,7 @@ def _behind_pointer(x: Extraction, node: c_ast.FuncCall, pointer: CalledPointer)
     UnsupportedScopError : nothing says that they are pure, or the region changes the pointer.
     """
     if pointer.spelling not in x.pure:
-        raise _may_have_effects(x, node, pointer.spelling)
+        raise may_have_effects(x.path, node, pointer.spelling)
     if not pointer.kept:
         raise x.refuse(f"the region changes `{pointer.spelling}`, which it calls", node,
                        hint="set it in front of the region")
@@ -382,7 +393,18 @@ def _passed(b: StatementBuilder, node: EffectCall, at: int, argument: c_ast.Node
                          f"argument `{describe(argument)}`", node.call,
                          hint="name its sections behind `reads` or `writes`")
     found = [b.reach(r.pointed, r.element, r.counts, domain, writes=r.is_written) for r in reached]
+    wanted = _element_of(parameter)
+    if wanted is not None and wanted.dtype != found[0][1]:
+        raise b.x.refuse(f"`{node.call.name.name}` sees elements of another type behind its argument "
+                         f"`{describe(argument)}`", node.call, hint="pass an array of the parameter's own type")
     return Address(tuple(reference for reference, _ in found), found[0][1], rows=len(reached[0].counts) > 1)
+
+
+def _element_of(parameter: CType) -> Scalar | None:
+    """The numbers behind a pointer, or rows of them; None for `void *`."""
+    while (inner := element_type(parameter)) is not None:
+        parameter = inner
+    return parameter if isinstance(parameter, Scalar) else None
 
 
 def _declared(x: Extraction, node: c_ast.FuncCall, name: str, ctype: CType | None) -> PureFunction:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -36,7 +36,9 @@ from polysched.scop.c_frontend.declarations.written_loops import loop_text
 from polysched.scop.c_frontend.detection.autodetect import detect
 from polysched.scop.c_frontend.detection.bare_bodies import block_bare_bodies
 from polysched.scop.c_frontend.detection.name_reads import FileReads, file_reads
+from polysched.scop.c_frontend.expressions import calls_the_unknown, may_have_effects
 from polysched.scop.c_frontend.extraction import Extraction
+from polysched.scop.c_frontend.inferred_effects import InferredEffects
 from polysched.scop.c_frontend.parse import LOOPS, SyntaxRegion, copied, everything, find_syntax_regions, parse, place
 from polysched.scop.c_frontend.rewrites.addresses import without_idle_addresses
 from polysched.scop.c_frontend.rewrites.amounts import StepTypes
@@ -168,9 +170,14 @@ def _regions(source: SourceFile, pure: frozenset[str], judge: Callable[[Scop], P
         pure, effects = pure | _declared_pure(tree), declared_effects(source.path, tree)
     identifiers = frozenset(_IDENTIFIER.findall(preprocessed))
     reads = file_reads(source.path, tree)
+    read = partial(_extract, source, tree, pure=pure, effects=effects, identifiers=identifiers, reads=reads, left=left)
+    inferred = InferredEffects(tree, lambda region: read(region, infer=infer))
+
+    def infer(name: str) -> DeclaredEffects | None:
+        return None if name in pure else inferred.of(name)
+
     if autodetect:
-        extract = partial(_extract, source, tree, pure=pure, effects=effects, identifiers=identifiers, reads=reads,
-                          whole_loops=False, left=left)
+        extract = partial(read, infer=infer, whole_loops=False)
         found = detect(source, preprocessed, tree, extract, judge)
         for line in found.left if found.scops or len(found.left) > 1 else ():   # else the refusal says it
             _LOG.warning("%s", line)
@@ -178,8 +185,9 @@ def _regions(source: SourceFile, pure: frozenset[str], judge: Callable[[Scop], P
             raise _nothing_detected(source, found.refusal)
         return found.scops
     located = find_syntax_regions(source, tree, regions)
-    read = partial(_extract, source, tree, pure=pure, effects=effects, identifiers=identifiers, reads=reads, left=left)
-    return tuple(read(region) for region in located) if refused is None else _accepted(source, located, read, refused)
+    marked = partial(read, infer=infer)
+    return (tuple(marked(region) for region in located) if refused is None
+            else _accepted(source, located, marked, refused))
 
 
 def _accepted(source: SourceFile, located: Sequence[SyntaxRegion], read: Callable[[SyntaxRegion], Scop],
@@ -228,17 +236,19 @@ def _declared_pure(tree: c_ast.FileAST) -> frozenset[str]:
 
 def _extract(source: SourceFile, tree: c_ast.FileAST, region: SyntaxRegion, *, pure: frozenset[str],
              effects: Mapping[str, DeclaredEffects], identifiers: frozenset[str], reads: FileReads,
-             left: Callable[[], float], whole_loops: bool = True) -> Scop:
+             left: Callable[[], float], infer: Callable[[str], DeclaredEffects | None],
+             whole_loops: bool = True) -> Scop:
+    functions = {f.decl.name: f for f in tree.ext if isinstance(f, c_ast.FuncDef)}
+    _check_ahead(source.path, region, {*functions, *pure, *effects}, in_time=left() > 0, found=not whole_loops)
     check_directives(source.path, source.text, region)
     scope = scope_at(tree, region)
     check_private_copies(source.path, scope, region)
     named = reads.of_region(region, {name for level in scope.levels[1:] for name in level.symbols})
-    functions = {f.decl.name: f for f in tree.ext if isinstance(f, c_ast.FuncDef)}
     written, region = region, replace(region, items=tuple(copied(list(region.items))))
     kept = outliving(source.path, scope, region)
     plain = without_declarations(region, kept) if kept else ""
     arrays = {t.name: t.type for t in tree.ext if isinstance(t, c_ast.Typedef) and isinstance(t.type, c_ast.ArrayDecl)}
-    calls = EffectCalls(source.path, effects, heads_of(tree) if effects else {})
+    calls = EffectCalls(source.path, effects, heads_of(tree), infer)
     region, inductions = _rewritten(written, region.items, scope, functions, pure, identifiers, arrays, calls)
     for declaration in kept:
         made_assignable(declaration)
@@ -251,18 +261,43 @@ def _extract(source: SourceFile, tree: c_ast.FileAST, region: SyntaxRegion, *, p
     scop = with_budget(READING_OPERATIONS, partial(_read, source, x, scope, kept, plain, named, inductions),
                        seconds=seconds)
     if scop is None:
-        raise _takes_too_long(x, region, seconds)
+        raise _takes_too_long(source.path, x.at or region.items[0], seconds)
     return scop
 
 
-def _takes_too_long(x: Extraction, region: SyntaxRegion, seconds: float) -> BudgetExceededError:
+def _check_ahead(path: str, region: SyntaxRegion, known: Container[str], *, in_time: bool, found: bool) -> None:
+    """Refuse what a glance tells, before anything is rewritten.
+
+    Parameters
+    ----------
+    known : functions that may be called.
+    found : the region is a run that was found: a chain of a hundred choices by `strcmp` is tried at each of them.
+
+    Raises
+    ------
+    BudgetExceededError : there is no time left.
+    UnsupportedScopError : the first condition of a run calls a function that nothing is known of.
+    """
+    if not in_time:
+        raise _takes_too_long(path, region.items[0], 0.0)
+    if not found:
+        return
+    named = {n.name for n in everything(region.function) if isinstance(n, c_ast.Decl)}
+    for item in region.items:
+        while isinstance(item, c_ast.If):
+            call = calls_the_unknown(item.cond, known)
+            if call is not None and call.name.name not in named:
+                raise may_have_effects(path, call, call.name.name)
+            item = item.iffalse
+
+
+def _takes_too_long(path: str, at: c_ast.Node, seconds: float) -> BudgetExceededError:
     """The refusal of a region at what was being read when the budget ended."""
-    at = x.at or region.items[0]
     seconds = round(seconds, 1)
     return BudgetExceededError(
         f"reading the region takes more than {in_words(READING_OPERATIONS, seconds)}, which were spent here" if seconds
         else "the time that one file may take was spent before this region",
-        where=place(x.path, at), witness=loop_text(at) if isinstance(at, LOOPS) else describe(at),
+        where=place(path, at), witness=loop_text(at) if isinstance(at, LOOPS) else describe(at),
         hint="make the region smaller, or its conditions, bounds and subscripts simpler: fewer of %, /, min, max, || "
              "and of cases inside one another")
 
@@ -334,7 +369,7 @@ def _rewritten(written: SyntaxRegion, items: Sequence[c_ast.Node], scope: Scope,
     inliner = Inliner(functions, pure | calls.effects.keys(), set(identifiers), frozenset(visible | declared.keys()),
                       arrays, pointers, walking)
     made = tuple(map(without_idle_addresses, EarlyCalls(inliner).statements(inliner.statements(items))))
-    made = calls.statements(made)
+    made = replace(calls, hidden=frozenset(visible | declared.keys())).statements(made)
     types = LvalueTypes(scope)
     types.declare(made)
     made = MemoryCalls(types, functions, inliner.fresh).statements(Structures(types, inliner.fresh).statements(made))

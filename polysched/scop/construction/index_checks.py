@@ -29,6 +29,7 @@ from polysched.scop.body import (
     Select,
     Unary,
     rebuild,
+    statement_expressions,
     walk,
 )
 from polysched.scop.construction.affine_sets import linear_expression
@@ -79,6 +80,7 @@ def index_checks(scop: Scop) -> IndexChecks | None:
     for statement in scop.statements:
         for access in statement.accesses:
             if any(_loads(subscript) for subscript in access.subscripts):
+                _check_reach(scop, statement, access)
                 made.add(statement, access)
     if not made.checks:
         return None
@@ -88,6 +90,25 @@ def index_checks(scop: Scop) -> IndexChecks | None:
     checking = Scop(name=f"{scop.name}_subscripts", context=scop.context, parameters=scop.parameters, arrays=arrays,
                     statements=tuple(made.statements), schedule=_one_by_one(made.statements))
     return IndexChecks(scop=checking, checks=tuple(made.checks))
+
+
+def _check_reach(scop: Scop, statement: Statement, access: Access) -> None:
+    """Refuse what a called function reaches from an element on that data choose along its own row.
+
+    The subscripts say where its pointer leads to, and not how many elements follow.
+
+    Raises
+    ------
+    UnsupportedScopError : the last subscript depends on data, or the function reaches several rows.
+    """
+    found = (part for value in statement_expressions(statement.body) for part in walk(value))
+    for address in found:
+        if isinstance(address, Address) and access.reference in address.references and (
+                address.rows or _loads(access.subscripts[-1])):
+            raise UnsupportedScopError(
+                f"how far a called function reaches in {access.array} from a subscript on that is read from an array "
+                "cannot be tested", where=scop.name, witness=f"line {statement.line}",
+                hint="pass whole rows, or read such subscripts outside of calls")
 
 
 def _loads(value: Expr) -> list[Load]:

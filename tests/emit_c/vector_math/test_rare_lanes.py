@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import ctypes
 import math
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from polysched.emit_c.vector_math.rare_lanes import RARELY, rare_lanes_definition
+from polysched.pipeline import PipelineOptions, transform_file
 from polysched.scop.dtypes import FLOAT32, FLOAT64, DType
+from polysched.target import find_compiler
 from tests.emit_c.compiled import load
 
 
@@ -43,3 +46,28 @@ def test_the_functions_are_those_of_large_arguments() -> None:
     assert set(RARELY.values()) == {"sin", "cos"}
     assert "__builtin_cosf(" in "".join(rare_lanes_definition("by_libm_cos", "m", FLOAT32))
     assert "__builtin_cos(" in "".join(rare_lanes_definition("by_libm_cos", "m", FLOAT64))
+
+
+def test_no_lane_overflows_a_signed_integer(tmp_path: Path) -> None:
+    """Lanes compute on the bits of values that are no arguments of theirs, too: of infinities, NaN, numbers below 0."""
+    calls = {"double": ("exp", "log"), "float": ("expf", "logf")}
+    functions = "".join(f"void {f}s({kind} *restrict y, const {kind} *restrict x, {kind} p) {{\n#pragma scop\n"
+                        f"for (int i = 0; i < 32; i++) y[i] = {f}(x[i]);\n#pragma endscop\n}}\n"
+                        for kind, names in calls.items() for f in names)
+    functions += "".join(f"void pow{f}s({kind} *restrict y, const {kind} *restrict x, {kind} p) {{\n#pragma scop\n"
+                         f"for (int i = 0; i < 32; i++) y[i] = pow{f}(x[i], p);\n#pragma endscop\n}}\n"
+                         for kind, f in (("double", ""), ("float", "f")))
+    values = "0.5, -0.5, 0, -0.0, 1e-310, 1e300, -1e300, 1. / 0, -1. / 0, 0. / 0, -(0. / 0), 3, -3e5, 700, -700, 2.5"
+    called = {"double": (*calls["double"], "pow"), "float": (*calls["float"], "powf")}
+    main = "".join(f"  {f}s(({kind} *)y, {kind[0]}, -1.5);\n" for kind, names in called.items() for f in names)
+    source = tmp_path / "in.c"
+    source.write_text(f"#include <math.h>\n{functions}int main(void) {{\n  static double d[32] = {{{values}}}, y[32];\n"
+                      f"  static float f[32] = {{{values.replace('e300', 'e30')}}};\n{main}  return 0;\n}}\n")
+    made = transform_file(source, PipelineOptions(vector_bits=128))
+    assert all(f"polysched_{name}_f" in made.text for name in ("exp", "log", "pow", "scale"))
+    file, program = tmp_path / "out.c", tmp_path / "out"
+    file.write_text(made.text)
+    built = find_compiler("gcc").run(["-O1", "-w", "-fsanitize=signed-integer-overflow", str(file), "-o", str(program),
+                                      "-fsanitize-undefined-trap-on-error", "-lm"], folder=tmp_path)
+    assert built.returncode == 0, built.stderr
+    assert subprocess.run([program], check=False).returncode == 0

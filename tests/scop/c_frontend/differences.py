@@ -9,6 +9,7 @@ import numpy as np
 
 from polysched.errors import UnsupportedScopError
 from polysched.scop import from_c_text
+from polysched.scop.body import performed_calls
 from polysched.scop.interpreter import execute
 from polysched.scop.points import isl_value
 from polysched.scop.scop import Scop, Storage
@@ -54,6 +55,9 @@ def outcomes(programs: Sequence[str], folder: Path, *, before: str = "",
         try:
             scop = from_c_text(before + texts[k])
         except UnsupportedScopError:
+            found[program] = [REFUSED]
+            continue
+        if any(True for s in scop.statements for _ in performed_calls(s.body)):   # a call that stays one
             found[program] = [REFUSED]
             continue
         found[program] = [_outcome(scop, getattr(library, f"case_{k}"), {**dict.fromkeys(SCALARS, 0), **size})

@@ -13,7 +13,7 @@ from pycparser import c_ast
 
 from polysched.errors import UnsupportedScopError
 from polysched.scop.c_frontend.declarations.c_types import ArrayOf, CType, Pointer, resolve
-from polysched.scop.c_frontend.declarations.scopes import Origin, Scope, Symbol, declarations
+from polysched.scop.c_frontend.declarations.scopes import Origin, Scope, Symbol, declarations, file_scope
 from polysched.scop.c_frontend.parse import SyntaxRegion, c_text, everything, is_step, place
 
 
@@ -78,13 +78,7 @@ class Bindings:
 
 def scope_at(tree: c_ast.FileAST, region: SyntaxRegion) -> Scope:
     """The scope just before a region."""
-    scope = Scope()
-    for item in tree.ext:
-        if item is region.function:
-            break
-        for declaration in ([item] if isinstance(item, c_ast.FuncDef) else declarations(item)):
-            scope.declare(declaration, Origin.GLOBAL)
-    scope.declare(region.function, Origin.GLOBAL)
+    scope = file_scope(tree, region.function)
     scope.push()
     for parameter in function_parameters(region.function):
         scope.declare(parameter, Origin.PARAMETER)

@@ -33,12 +33,13 @@ class Section:
     Parameters
     ----------
     pointer : the parameter's name.
-    firsts, counts : per dimension the first subscript and the number of elements, over parameters.
+    firsts, counts : per dimension the first subscript and the number of elements, over parameters; None in all where
+        they are not known.
     """
 
     pointer: str
-    firsts: tuple[c_ast.Node, ...]
-    counts: tuple[c_ast.Node, ...]
+    firsts: tuple[c_ast.Node | None, ...]
+    counts: tuple[c_ast.Node | None, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,13 +139,19 @@ def _split(text: str) -> tuple[str, str]:
 
 def _expression(path: str, node: c_ast.Pragma, text: str, names: tuple[str, ...]) -> c_ast.Node:
     """A bound over the parameters."""
-    try:
-        found = CParser().parse(f"int polysched_bound = ({text});").ext[0].init
-    except ParseError:
-        found = None
+    found = bound_of(text)
     if found is None or any(not isinstance(n, _ALLOWED) or is_step(n) for n in everything(found)) or (
             identifiers_in(found) - set(names)):
         raise _refused(path, node, f"`{text}` is no sum or product of the function's parameters")
     for part in everything(found):
         part.coord = node.coord
+    return found
+
+
+def bound_of(text: str) -> c_ast.Node | None:
+    """An expression of C; None where the text is none."""
+    try:
+        found: c_ast.Node = CParser().parse(f"int polysched_bound = ({text});").ext[0].init
+    except ParseError:
+        return None
     return found

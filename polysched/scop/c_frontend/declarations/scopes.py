@@ -6,6 +6,7 @@ import copy
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from weakref import WeakKeyDictionary
 
 from pycparser import c_ast
 
@@ -66,6 +67,10 @@ class Scope:
 
     levels: list[_Level] = field(default_factory=lambda: [_Level()])
     in_extents: dict[c_ast.Node, Symbol] = field(default_factory=dict)
+
+    def copied(self) -> Scope:
+        """A stack of its own with the same declarations."""
+        return Scope([level.copied() for level in self.levels], dict(self.in_extents))
 
     def push(self) -> None:
         self.levels.append(_Level())
@@ -193,6 +198,23 @@ class Scope:
             offset += 1
 
 
+_FILE_SCOPES: WeakKeyDictionary[c_ast.FileAST, dict[c_ast.FuncDef, Scope]] = WeakKeyDictionary()
+
+
+def file_scope(tree: c_ast.FileAST, function: c_ast.FuncDef) -> Scope:
+    """What is declared in front of a function of a file, and the function itself; made once for all of its regions."""
+    known = _FILE_SCOPES.get(tree)
+    if known is None:
+        known, scope = {}, Scope()
+        for item in tree.ext:
+            for declaration in ([item] if isinstance(item, c_ast.FuncDef) else declarations(item)):
+                scope.declare(declaration, Origin.GLOBAL)
+            if isinstance(item, c_ast.FuncDef):
+                known[item] = scope.copied()
+        _FILE_SCOPES[tree] = known
+    return known[function].copied()
+
+
 @dataclass
 class _Level:
     symbols: dict[str, Symbol] = field(default_factory=dict)
@@ -200,6 +222,11 @@ class _Level:
     structs: dict[str, StructType] = field(default_factory=dict)
     enumerations: dict[str, CType] = field(default_factory=dict)
     incomplete: set[str] = field(default_factory=set)  # tags of structs that were named ahead of their members
+
+    def copied(self) -> _Level:
+        """The same declarations, to which others can be added."""
+        return _Level(dict(self.symbols), dict(self.typedefs), dict(self.structs), dict(self.enumerations),
+                      set(self.incomplete))
 
     def complete(self, tag: str, struct: StructType) -> None:
         """Enter a struct, for types that named it before, too: `typedef struct s *p; struct s { ... };`."""

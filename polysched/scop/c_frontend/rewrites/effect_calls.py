@@ -7,7 +7,7 @@ Rewrite:  axpy(n, a, x + i * n, y);   ->   the call, which may read n elements f
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pycparser import c_ast
@@ -25,14 +25,15 @@ class Reached(c_ast.Node):  # type: ignore[misc]
     ----------
     pointed : the element that the pointer leads to, as an lvalue.
     first : the first element, as an lvalue; of one that is written, an update of it, which other rewrites see as one.
-    counts : how many elements there are, one number for each of the last dimensions.
+    counts : how many elements there are, one number for each of the last dimensions; None where that is not known.
     argument : the position of the pointer among the arguments.
     """
 
     __slots__ = ("argument", "coord", "counts", "first", "pointed")
     attr_names = ()
 
-    def __init__(self, pointed: c_ast.Node, first: c_ast.Node, counts: Sequence[c_ast.Node], argument: int) -> None:
+    def __init__(self, pointed: c_ast.Node, first: c_ast.Node, counts: Sequence[c_ast.Node | None],
+                 argument: int) -> None:
         self.pointed, self.first, self.counts = pointed, first, list(counts)
         self.argument, self.coord = argument, pointed.coord
 
@@ -46,7 +47,7 @@ class Reached(c_ast.Node):  # type: ignore[misc]
 
     def children(self) -> tuple[tuple[str, c_ast.Node], ...]:
         return (("pointed", self.pointed), ("first", self.first),
-                *((f"counts[{at}]", count) for at, count in enumerate(self.counts)))
+                *((f"counts[{at}]", count) for at, count in enumerate(self.counts) if count is not None))
 
     def __iter__(self) -> Iterator[c_ast.Node]:
         return (child for _, child in self.children())
@@ -81,15 +82,19 @@ class EffectCalls:
     path : of the file.
     effects : the declared effects by function.
     heads : how the file declares these functions.
+    infer : finds the effects of other functions; None for one whose effects are not known.
+    hidden : names that mean something else at the region, or inside it, than a function of the file.
     """
 
     path: str
     effects: Mapping[str, DeclaredEffects]
     heads: Mapping[str, c_ast.FuncDecl]
+    infer: Callable[[str], DeclaredEffects | None] = lambda _: None
+    hidden: frozenset[str] = frozenset()
 
     def statements(self, nodes: Sequence[c_ast.Node]) -> tuple[c_ast.Node, ...]:
         """The block items."""
-        return tuple(made for node in nodes for made in self._made_of(node)) if self.effects else tuple(nodes)
+        return tuple(made for node in nodes for made in self._made_of(node)) if self.heads else tuple(nodes)
 
     def _made_of(self, node: c_ast.Node) -> tuple[c_ast.Node, ...]:
         if isinstance(node, c_ast.Compound):
@@ -107,8 +112,9 @@ class EffectCalls:
         return (EffectCall(node, self._reached(call, declared)),)
 
     def _declared(self, node: c_ast.Node | None) -> DeclaredEffects | None:
-        if isinstance(node, c_ast.FuncCall) and isinstance(node.name, c_ast.ID):
-            return self.effects.get(node.name.name)
+        if (isinstance(node, c_ast.FuncCall) and isinstance(node.name, c_ast.ID)
+                and node.name.name not in self.hidden):
+            return self.effects.get(node.name.name) or self.infer(node.name.name)
         return None
 
     def _reached(self, call: c_ast.FuncCall, declared: DeclaredEffects) -> list[Reached]:
@@ -130,8 +136,8 @@ class EffectCalls:
     def _section(self, call: c_ast.FuncCall, section: Section, arguments: Sequence[c_ast.Node], at: int,
                  values: Mapping[str, c_ast.Node], *, written: bool) -> Reached:
         pointer = _without_void(arguments[at])
-        firsts = [_substituted(first, values) for first in section.firsts]
-        counts = [_substituted(count, values) for count in section.counts]
+        firsts = [None if first is None else _substituted(first, values) for first in section.firsts]
+        counts = [None if count is None else _substituted(count, values) for count in section.counts]
         pointed, first = _element(pointer, [None] * len(firsts)), _element(pointer, firsts)
         if pointed is None or first is None:   # the address of a variable
             if len(firsts) > 1 or not _is(firsts[0], "0") or not _is(counts[0], "1"):
@@ -149,7 +155,8 @@ class EffectCalls:
 def declared_text(section: Section) -> str:
     """A section as the pragma has it."""
     ranges = zip(section.firsts, section.counts, strict=True)
-    return section.pointer + "".join(f"[{c_text(first)}:{c_text(count)}]" for first, count in ranges)
+    return section.pointer + "".join(
+        "[...]" if first is None or count is None else f"[{c_text(first)}:{c_text(count)}]" for first, count in ranges)
 
 
 def heads_of(tree: c_ast.FileAST) -> dict[str, c_ast.FuncDecl]:
@@ -169,7 +176,7 @@ def _is_void(kind: c_ast.Node) -> bool:
             and kind.type.names == ["void"])
 
 
-def _is(node: c_ast.Node, value: str) -> bool:
+def _is(node: c_ast.Node | None, value: str) -> bool:
     return isinstance(node, c_ast.Constant) and node.value == value
 
 

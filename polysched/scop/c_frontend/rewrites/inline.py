@@ -22,12 +22,18 @@ from polysched.scop.c_frontend.declarations.bindings import (
     stepped_name,
 )
 from polysched.scop.c_frontend.parse import everything, is_step, replace_child
-from polysched.scop.c_frontend.rewrites.late_arguments import Changes, calls_a_variable, keeps_a_state, own_names
+from polysched.scop.c_frontend.rewrites.late_arguments import (
+    Changes,
+    FunctionFacts,
+    calls_a_variable,
+    keeps_a_state,
+    own_names,
+)
 from polysched.scop.limits import LIMITS
 
 UNSET = "polysched_unset"
 """Stands for the value of a variable that has none yet."""
-_BODIES = ("stmt", "iftrue", "iffalse")
+BODIES = ("stmt", "iftrue", "iffalse")
 MOST_NODES = LIMITS.inlined_nodes
 MOST_NODES_INLINED = LIMITS.inlined_nodes_together
 MOST_CALLS_DEEP = LIMITS.inlined_depth
@@ -46,6 +52,8 @@ class Inliner:
     shadowed : names that mean something else at the region than at file scope.
     array_types : the types of the file that stand for arrays (`typedef double real3[3];`), by name.
     too_large : functions that grew too large with what they call: they stay calls.
+    usable : whether a function is small and means the same at the region, of those that were looked at.
+    of_functions : what their texts say, collected once.
     pointers : variables at the region that are arrays or pointers.
     walking : those that the region declares as pointers, perhaps into arrays of other names.
     """
@@ -60,6 +68,8 @@ class Inliner:
     open_calls: list[str] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
     too_large: set[str] = field(default_factory=set)
+    usable: dict[str, bool] = field(default_factory=dict)
+    of_functions: FunctionFacts = field(default_factory=FunctionFacts)
 
     def statements(self, nodes: Sequence[c_ast.Node]) -> tuple[c_ast.Node, ...]:
         """The block items with every call inlined that can be."""
@@ -69,7 +79,7 @@ class Inliner:
         """A subtree with its calls inlined, in place; calls that cannot be inlined stay."""
         for name, child in node.children():
             new = self.rewrite(child)
-            if name in _BODIES and not isinstance(new, c_ast.Compound) and not isinstance(node, c_ast.TernaryOp):
+            if name in BODIES and not isinstance(new, c_ast.Compound) and not isinstance(node, c_ast.TernaryOp):
                 made = self.made_of(new)
                 new = made[0] if len(made) == 1 else c_ast.Compound(list(made), new.coord)
             if new is not child:
@@ -138,8 +148,9 @@ class Inliner:
         if (function is None or name in {*self.keep, *self.open_calls, *self.too_large}
                 or len(self.open_calls) == MOST_CALLS_DEEP):
             return None
-        is_small = sum(1 for _ in everything(function.body)) <= MOST_NODES and not self.captures(function)
-        return function if is_small else None
+        if name not in self.usable:
+            self.usable[name] = sum(1 for _ in everything(function.body)) <= MOST_NODES and not self.captures(function)
+        return function if self.usable[name] else None
 
     def fits(self, name: str, made: Sequence[c_ast.Node]) -> bool:
         """Whether what a function became is small enough; one that did not fit once stays a call from then on."""
@@ -167,7 +178,7 @@ class Inliner:
     @property
     def changes(self) -> Changes:
         """What the functions of the file change, as the region names it."""
-        return Changes(self.functions, self.pointers, self.walking)
+        return Changes(self.functions, self.pointers, self.walking, self.of_functions)
 
     def fresh(self, wanted: str) -> str:
         """A name that nothing has."""
@@ -192,7 +203,7 @@ class _Callee:
     def inlined(self) -> c_ast.Node | None:
         """The body as an expression where the function returns a value, else as a block."""
         body = list(self.function.body.block_items or [])
-        if _returns_nothing(self.function):
+        if returns_nothing(self.function):
             return self.block(body)
         own = [*self.parameters, *(n for n in everything(self.function.body) if isinstance(n, c_ast.Decl))]
         self.types = {d.name: d.type for d in own if d.name is not None and _is_scalar(d)}
@@ -210,12 +221,12 @@ class _Callee:
     def statement(self, result: str | None) -> c_ast.Node | None:
         """The body as a block that declares a variable for the result, if one is wanted, and sets it."""
         body = list(self.function.body.block_items or [])
-        if _returns_nothing(self.function):
+        if returns_nothing(self.function):
             return None if result is not None else self.block(body)
         returned = self.function.decl.type.type
         if not isinstance(returned, c_ast.TypeDecl):
             return None
-        made = self.block([_with_result(item, result) for item in body])
+        made = self.block([with_result(item, result) for item in body])
         if made is None or result is None:
             return made
         kind = copy.deepcopy(returned)
@@ -262,9 +273,9 @@ class _Callee:
 
     def block(self, items: list[c_ast.Node]) -> c_ast.Node | None:
         """The body as a block, with its own names made new."""
-        changed = frozenset(assigned_names(self.function.body)) | frozenset(addressed_names(self.function.body))
-        items = _without_returns(items)
-        if _jumps(items):
+        changed = self.inliner.of_functions.changed(self.function)
+        items = without_returns(items)
+        if jumps(items):
             return None
         heads: list[c_ast.Node] = []
         outside = self.inliner.changes.variables(self.function) | {
@@ -373,7 +384,7 @@ def _new_value(item: c_ast.Node) -> c_ast.Node | None:
     return item.rvalue if item.op == "=" else c_ast.BinaryOp(item.op[:-1], item.lvalue, item.rvalue, item.coord)
 
 
-def _with_result(node: c_ast.Node, result: str | None) -> c_ast.Node:
+def with_result(node: c_ast.Node, result: str | None) -> c_ast.Node:
     """A copy of a statement with `{ result = e; return; }` for `return e`; what has an effect stays."""
     if isinstance(node, c_ast.Return) and node.expr is not None:
         end = c_ast.Return(None, node.coord)
@@ -383,12 +394,12 @@ def _with_result(node: c_ast.Node, result: str | None) -> c_ast.Node:
                               node.coord)
     made = copy.copy(node)
     for name, child in node.children():
-        if name in _BODIES or name.startswith("block_items"):
-            replace_child(made, name, _with_result(child, result))
+        if name in BODIES or name.startswith("block_items"):
+            replace_child(made, name, with_result(child, result))
     return made
 
 
-def _jumps(items: list[c_ast.Node]) -> bool:
+def jumps(items: list[c_ast.Node]) -> bool:
     """Whether control may go elsewhere than to the end of the statements."""
     return any(isinstance(n, c_ast.Return | c_ast.Goto | c_ast.Label) for i in items for n in everything(i))
 
@@ -402,7 +413,7 @@ def _calls_function(node: c_ast.Node, name: str) -> bool:
                for n in everything(node))
 
 
-def _without_returns(items: list[c_ast.Node]) -> list[c_ast.Node]:
+def without_returns(items: list[c_ast.Node]) -> list[c_ast.Node]:
     """Statements that return nothing, with what a `return` skips under the opposite condition.
 
     Rewrite:  if (c) return; rest   ->   if (!c) { rest }
@@ -412,11 +423,11 @@ def _without_returns(items: list[c_ast.Node]) -> list[c_ast.Node]:
         if isinstance(item, c_ast.Return) and item.expr is None:
             return items[:at]
         if isinstance(item, c_ast.Compound) and at == len(items) - 1:
-            return [*items[:at], c_ast.Compound(_without_returns(_block(item)), item.coord)]
+            return [*items[:at], c_ast.Compound(without_returns(_block(item)), item.coord)]
         if isinstance(item, c_ast.If) and item.iffalse is None:
             then = _opened(_block(item.iftrue))
             if then and isinstance(then[-1], c_ast.Return) and then[-1].expr is None and not _has_effect(item.cond):
-                rest = c_ast.Compound(_without_returns(items[at + 1:]), item.coord)
+                rest = c_ast.Compound(without_returns(items[at + 1:]), item.coord)
                 return [*items[:at], _either(item, then[:-1], rest)]
     return items
 
@@ -450,7 +461,7 @@ def _has_effect(node: c_ast.Node) -> bool:
     return any(isinstance(n, c_ast.Assignment) or is_step(n) for n in everything(node))
 
 
-def _returns_nothing(function: c_ast.FuncDef) -> bool:
+def returns_nothing(function: c_ast.FuncDef) -> bool:
     result = function.decl.type.type
     names = getattr(getattr(result, "type", None), "names", None)
     return isinstance(result, c_ast.TypeDecl) and names == ["void"]

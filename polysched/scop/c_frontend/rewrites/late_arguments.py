@@ -9,8 +9,9 @@ where the parameter is used, so nothing that it reads may have changed by then.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 from pycparser import c_ast
 
@@ -21,6 +22,8 @@ from polysched.scop.c_frontend.declarations.bindings import (
     identifiers_in,
 )
 from polysched.scop.c_frontend.parse import everything, is_step
+
+_Fact = TypeVar("_Fact")
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,38 @@ class Memory:
 
 
 @dataclass
+class FunctionFacts:
+    """What the texts of functions say, each collected once: a file may call one from hundreds of places."""
+
+    known: dict[tuple[str, c_ast.FuncDef], Any] = field(default_factory=dict)
+
+    def changed(self, function: c_ast.FuncDef) -> frozenset[str]:
+        """The names that a function assigns or takes the address of."""
+        return self._once("changed", function, lambda: frozenset(
+            {*assigned_names(function.body), *addressed_names(function.body)}))
+
+    def own(self, function: c_ast.FuncDef) -> frozenset[str]:
+        """The names of its own."""
+        return self._once("own", function, lambda: own_names(function))
+
+    def targets(self, function: c_ast.FuncDef) -> tuple[c_ast.Node, ...]:
+        """The lvalues that it assigns."""
+        return self._once("targets", function, lambda: tuple(
+            target for n in everything(function.body) for target in _targets(n)))
+
+    def calls(self, function: c_ast.FuncDef) -> tuple[c_ast.FuncCall, ...]:
+        """The calls of functions by name."""
+        return self._once("calls", function, lambda: tuple(
+            n for n in everything(function.body) if isinstance(n, c_ast.FuncCall) and isinstance(n.name, c_ast.ID)))
+
+    def _once(self, what: str, function: c_ast.FuncDef, collect: Callable[[], _Fact]) -> _Fact:
+        if (what, function) not in self.known:
+            self.known[what, function] = collect()
+        found: _Fact = self.known[what, function]
+        return found
+
+
+@dataclass
 class Changes:
     """What the functions of a file change.
 
@@ -44,16 +79,18 @@ class Changes:
     functions : the definitions of the file, by name.
     pointers : variables that are arrays or pointers.
     walking : pointers that may lead into arrays of other names.
+    facts : what their texts say.
     """
 
     functions: Mapping[str, c_ast.FuncDef]
     pointers: set[str]
     walking: set[str]
+    facts: FunctionFacts = field(default_factory=FunctionFacts)
 
     def variables(self, function: c_ast.FuncDef) -> frozenset[str]:
         """The variables outside a function that it assigns or takes the address of, itself or by what it calls."""
         return frozenset().union(*(
-            {*assigned_names(f.body), *addressed_names(f.body)} - own_names(f) for f in self._reachable(function)))
+            self.facts.changed(f) - self.facts.own(f) for f in self._reachable(function)))
 
     def memory(self, function: c_ast.FuncDef, arguments: Sequence[c_ast.Node]) -> set[Memory]:
         """The memory that a call writes through its arguments and through global arrays."""
@@ -61,13 +98,13 @@ class Changes:
 
     def _of_call(self, function: c_ast.FuncDef, arguments: Sequence[c_ast.Node], inside: Set[Memory]) -> set[Memory]:
         given = dict(zip((p.name for p in function_parameters(function)), arguments, strict=False))
-        own = own_names(function)
+        own = self.facts.own(function)
         return {outer for inner in inside for outer in self._outside(inner, given, own)}
 
     def _inside(self, function: c_ast.FuncDef) -> set[Memory]:
         """The memory that a function writes, by its own names: the least solution over what it calls, recursion too."""
         reachable = self._reachable(function)
-        found = {f.decl.name: {w for n in everything(f.body) for target in _targets(n)
+        found = {f.decl.name: {w for target in self.facts.targets(f)
                                for w in reached(target, self.pointers)} for f in reachable}
         grows = True
         while grows:
@@ -100,11 +137,10 @@ class Changes:
             yield inner
 
     def _calls(self, function: c_ast.FuncDef) -> Iterator[tuple[c_ast.FuncDef, list[c_ast.Node]]]:
-        for node in everything(function.body):
-            if isinstance(node, c_ast.FuncCall) and isinstance(node.name, c_ast.ID):
-                called = self.functions.get(node.name.name)
-                if called is not None:
-                    yield called, list(node.args.exprs) if node.args else []
+        for node in self.facts.calls(function):
+            called = self.functions.get(node.name.name)
+            if called is not None:
+                yield called, list(node.args.exprs) if node.args else []
 
     def reach(self, pointer: c_ast.Node, variables: Set[str], memory: Set[Memory]) -> bool:
         """Whether changes of variables and memory could change what a pointer leads to."""

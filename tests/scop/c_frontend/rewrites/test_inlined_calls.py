@@ -58,7 +58,7 @@ def test_calls_compute_the_same(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("body", "problem"), [
-    ("for (int i = 0; i < n; i++) y[i] = found(i, x);", "`found` may have side effects"),
+    ("for (int i = 0; i < n; i++) y[i] = 1 + found(i, x);", "`found` may have side effects"),
     ("for (int i = 0; i < n; i++) y[i] = counted(i) + 1;", "`counted` may have side effects"),
     ("for (int i = 0; i < n; i++) unknown(y);", "a call whose result is not used must have side effects"),
 ])
