@@ -1,6 +1,6 @@
 """Random operator graphs, compiled and behind every pass, against the interpreter, with records that are gone on from.
 
-    python experiments/onnx/random_graphs.py RECORDS.jsonl --count 5000 [--seed 0] [--jobs 1]
+    python experiments/onnx/random_graphs.py RECORDS.jsonl --count 5000 [--seed 0] [--jobs 1] [--drawn models]
 
 A graph that has its line is not run again.  The last lines are the counts of the whole file.
 """
@@ -12,8 +12,9 @@ import json
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
+from typing import get_args
 
-from polysched.fuzz.graph_campaign import GraphCampaign, GraphRecord, run_graphs, summary
+from polysched.fuzz.graph_campaign import Drawn, GraphCampaign, GraphRecord, run_graphs, summary
 
 CHUNK = 16
 
@@ -45,6 +46,8 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=5000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--drawn", choices=get_args(Drawn), default="graphs",
+                        help="models: of ONNX, against ONNX Runtime and ONNX's references; readings: not compiled")
     arguments = parser.parse_args()
     records = recorded(arguments.records)
     arguments.records.write_text("".join(json.dumps(asdict(r)) + "\n" for r in records), encoding="utf-8")
@@ -56,7 +59,7 @@ def main() -> int:
                 print(f"{record.verdict}: graph {record.seed} {record.reason}", flush=True)
 
         for seeds in left(range(arguments.seed, arguments.seed + arguments.count), {r.seed for r in records}):
-            run_graphs(GraphCampaign(count=len(seeds), seed=seeds.start, jobs=arguments.jobs,
+            run_graphs(GraphCampaign(count=len(seeds), seed=seeds.start, jobs=arguments.jobs, drawn=arguments.drawn,
                                      chunk=max(len(seeds) // arguments.jobs, 1)), on_record=write)
     print(summary(records))
     return 1 if any(r.is_fault for r in records) else 0

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -33,6 +34,7 @@ from polysched.tiling import TilingOptions
 WORKER = "polysched.fuzz.graph_worker"
 RIGHT, WRONG, REFUSED, CRASH, TIMEOUT = "right", "wrong", "refused", "crash", "timeout"
 FAULTS = (WRONG, CRASH, TIMEOUT)
+Drawn: TypeAlias = Literal["graphs", "models", "readings"]
 SLOW_BYTES_PER_SECOND = 1e6
 APPROXIMATE = frozenset({"mixed_precision", "fast_math"})
 """Passes whose results are not those before: they run, and their graphs are interpreted."""
@@ -67,6 +69,7 @@ class GraphCampaign:
     ----------
     count, seed : graphs `seed` to `seed + count - 1`.
     jobs : child processes at a time.
+    drawn : `graphs` of our operators, or `models` of ONNX; `readings` of these are interpreted, and not compiled.
     chunk : graphs per child.
     limit_seconds : wall-clock time of one graph.
     limit_bytes : memory of one child.
@@ -75,6 +78,7 @@ class GraphCampaign:
     count: int
     seed: int = 0
     jobs: int = 1
+    drawn: Drawn = "graphs"
     chunk: int = 16
     limit_seconds: float = 120.0
     limit_bytes: int = 4 << 30
@@ -186,7 +190,7 @@ def _chunk(seeds: range, options: GraphCampaign) -> Iterator[GraphRecord]:
     while left:
         with TemporaryDirectory(prefix="polysched-fuzz-") as folder:
             limits = Limits(seconds=options.limit_seconds, memory_bytes=options.limit_bytes)
-            end = run_isolated(WORKER, {"check": left}, folder=Path(folder), limits=limits)
+            end = run_isolated(WORKER, {"check": left, "drawn": options.drawn}, folder=Path(folder), limits=limits)
         done = [GraphRecord(**report["result"]) for report in end.reports if "result" in report]
         yield from done
         left = left[len(done):]

@@ -110,7 +110,15 @@ class GraphLimits:
         64, unit="circles", source="of patterns that need each other, forbidden one by one; chosen, then the cover is "
                                    "greedy")
 
+    # passes/common.py
+    sampled_elements: int = constant(
+        64, unit="elements", source="that tell most constants of one shape apart; those that agree in them are "
+        "compared as a whole")
+
     # planning/fusion_plan.py
+    cover_work_in_all: float = constant(
+        20.0, unit="deterministic seconds", source="of the solver, for all covers of a graph; then what was judged is "
+        "covered: a BERT layer takes 12, a recurrent cell of three steps with lengths had taken 40")
     most_judged: int = constant(
         32, unit="patterns", source="of one graph whose tiles are looked for: about a second each; then the plan is of "
                                     "those that were")

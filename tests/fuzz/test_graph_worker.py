@@ -11,8 +11,8 @@ from polysched.fuzz.graph_campaign import GraphRecord
 
 def test_a_report_per_graph(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[dict[str, Any]] = []
-    monkeypatch.setattr(graph_worker, "check_graph", lambda seed: GraphRecord(seed, "refused", "why"))
-    monkeypatch.setattr(graph_worker, "start", lambda _: ({"check": [3, 5]}, SimpleNamespace(
+    monkeypatch.setitem(graph_worker.CHECKS, "graphs", lambda seed: GraphRecord(seed, "refused", "why"))
+    monkeypatch.setattr(graph_worker, "start", lambda _: ({"check": [3, 5], "drawn": "graphs"}, SimpleNamespace(
         report=lambda **values: told.append(values))))
     graph_worker.main(["worker", "request", "3"])
     assert told == [*({"result": {"seed": s, "verdict": "refused", "reason": "why"}} for s in (3, 5)),

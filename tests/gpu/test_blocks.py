@@ -52,7 +52,8 @@ def every_cost(searched: BlockSearch) -> list[Cost]:
     found = []
     for block in product(powers, repeat=dimensions):
         for own in product(points, repeat=dimensions):
-            if searched._is_block(Sizes(block, own)) and prod(own) <= LIMITS.most_points:
+            there = all(map(searched._has_values, range(dimensions), block, own))
+            if there and searched._is_block(Sizes(block, own)) and prod(own) <= LIMITS.most_points:
                 launch = searched.sized(Sizes(block, own))
                 if searched.reason(launch) is None:
                     found.append(searched.cost(launch))
@@ -91,6 +92,16 @@ def test_no_block_needs_more_registers_than_there_are(registers: int) -> None:
     assert registers_of(searched.scop, best) * best.items <= registers
     assert best.choice is not None
     assert (sum(best.choice.rejected.values()) > 0) == (registers < 65536)
+
+
+def test_no_point_lies_beyond_all_values() -> None:
+    searched = search(PRODUCT, 20)
+    at = Sizes((32, 1), (1, 2))
+    assert searched.start.coordinates   # 20 values along both
+    steps = list(searched.steps(at))
+    assert steps
+    assert all(edge * (count - 1) < 20 for step in steps for edge, count in zip(*step, strict=True))
+    assert all(step.points[0] == 1 for step in steps if step.block[0] == 32)
 
 
 def test_a_block_has_a_warp_at_least_and_fits_every_device() -> None:

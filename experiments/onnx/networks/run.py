@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -23,6 +24,8 @@ from polysched.target import build_cache
 
 COLD_SECONDS, WARM_SECONDS, MOST_ARENA = 60.0, 1.0, 1.05
 """The aims: from an empty cache, from a full one, and the arena over the peak of live bytes."""
+MOST_SECONDS = 900.0
+"""For one compilation: fifteen times its aim, since the cores may be busy."""
 MOST_ERROR = 1e-4
 """Of the largest element, against float64: a hundred times what a sum of 2048 numbers of float32 rounds."""
 
@@ -46,12 +49,26 @@ def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
 
 
 def _child(path: Path, environment: dict[str, str], *options: str) -> dict[str, Any]:
-    """What `compiling.py` prints."""
+    """What `compiling.py` prints.
+
+    Raises
+    ------
+    RunFailedError : it failed, or took longer than it may; then it and all that it started are killed.
+    """
     command = [sys.executable, str(Path(__file__).parent / "compiling.py"), str(path), "--batch", "1", *options]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise RunFailedError("the compilation failed", where=str(path.name), witness=done.stderr[-300:])
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          start_new_session=True) as child:
+        try:
+            printed, told = child.communicate(timeout=MOST_SECONDS)
+        except subprocess.TimeoutExpired:
+            raise RunFailedError("the compilation did not end", where=path.name,
+                                 witness=f"killed after {MOST_SECONDS:g} s") from None
+        finally:
+            if child.poll() is None:
+                os.killpg(child.pid, signal.SIGKILL)
+    if child.returncode != 0:
+        raise RunFailedError("the compilation failed", where=path.name, witness=told[-300:])
+    found: dict[str, Any] = json.loads(printed.splitlines()[-1])
     return found
 
 

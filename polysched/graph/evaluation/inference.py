@@ -289,9 +289,16 @@ def _is_computable(node: Node, site: Site, most: int) -> bool:
     if _is_of_bits(node, site):
         return False
     symbolic = any(k is not None and k.dtype == object for k in site.known)
-    if symbolic and not (node.op in ON_SIZES and all(t.dtype.is_integer for t in site.outputs)):
+    if symbolic and not _is_of_sizes(node, site):
         return False
     return all(t.is_static and int(t.elements) <= min(LIMITS.most_folded_elements, most) for t in site.outputs)
+
+
+def _is_of_sizes(node: Node, site: Site) -> bool:
+    """Whether an operator is exact on sizes of which some are open: none is divided by."""
+    by_open = node.op == "Div" and site.known[1] is not None and any(
+        isinstance(e, Size) and not e.is_constant for e in site.known[1].flat)
+    return node.op in ON_SIZES and not by_open and all(t.dtype.is_integer for t in site.outputs)
 
 
 def _is_of_bits(node: Node, site: Site) -> bool:

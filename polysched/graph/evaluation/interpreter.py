@@ -13,7 +13,7 @@ from polysched.errors import UnsupportedGraphError
 from polysched.graph.evaluation.given import given_array
 from polysched.graph.evaluation.inference import site_of
 from polysched.graph.evaluation.sequences import item_names, run_structured, tensors_of
-from polysched.graph.operators.control import BRANCH, CALL, IF, LOOP, REPEAT, SCAN, check_regions, repeated
+from polysched.graph.operators.control import BRANCH, CALL, IF, LOOP, REPEAT, SCAN, check_regions, repeated, rows_of
 from polysched.graph.operators.families.sequences import MAP, STRUCTURED
 from polysched.graph.operators.operator import Site
 from polysched.graph.operators.registry import operator_of
@@ -170,6 +170,7 @@ def _run_loop(node: Node, values: Mapping[str, np.ndarray]) -> list[np.ndarray]:
 def _run_scan(node: Node, values: Mapping[str, np.ndarray]) -> list[np.ndarray]:
     count = int(node.attribute("num_scan_inputs"))
     states, scanned = [values[n] for n in node.inputs[:-count]], [values[n] for n in node.inputs[-count:]]
+    rows_of(node, [TensorType.of_array(x) for x in scanned])
     axes = node.attribute("scan_input_axes", (0,) * count)
     backwards = node.attribute("scan_input_directions", (0,) * count)
     rows = [np.moveaxis(x, a, 0)[::-1 if b else 1] for x, a, b in zip(scanned, axes, backwards, strict=True)]

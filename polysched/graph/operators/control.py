@@ -17,6 +17,7 @@ it (a group of nodes for one compiler, a fused kernel), and `inline_calls` puts 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +25,7 @@ import numpy as np
 from polysched.errors import UnsupportedGraphError
 from polysched.graph.operators.operator import Kind, Operator, Site
 from polysched.graph.values.graph import Node
+from polysched.graph.values.sizes import Size
 from polysched.graph.values.types import TensorType
 
 IF, LOOP, SCAN, CALL = "If", "Loop", "Scan", "Call"
@@ -70,6 +72,28 @@ def _check_scan(node: Node) -> None:
         if given is not None and len(given) != wanted:
             raise UnsupportedGraphError(f"the attribute {name} has {len(given)} numbers, not {wanted}",
                                         where=node.where)
+
+
+def rows_of(node: Node, types: Sequence[TensorType]) -> Size:
+    """How many slices a scan takes of every operand that it goes over.
+
+    Parameters
+    ----------
+    types : of these operands.
+
+    Raises
+    ------
+    UnsupportedGraphError : an operand has no such axis, or they differ, or may for an open size.
+    """
+    axes = node.attribute("scan_input_axes", (0,) * len(types))
+    if any(not -own.rank <= axis < own.rank for own, axis in zip(types, axes, strict=True)):
+        raise UnsupportedGraphError("an operand has no axis that a scan goes over", where=node.where,
+                                    witness=", ".join(map(str, types)))
+    rows: list[Size] = [own.shape[axis] for own, axis in zip(types, axes, strict=True)]
+    if any(count != rows[0] for count in rows):
+        raise UnsupportedGraphError("the operands that a scan goes over have different lengths", where=node.where,
+                                    witness=", ".join(map(str, rows)))
+    return rows[0]
 
 
 def _form(node: Node) -> tuple[int, int, int, int]:

@@ -104,6 +104,9 @@ def _np_flatten(site: Site, x: np.ndarray) -> np.ndarray:
 
 def _squeeze_types(site: Site) -> tuple[TensorType, ...]:
     own = site.type()
+    if not site.has(1) and not own.is_static:
+        raise site.refusal("which dimensions are squeezed follows from an open size", witness=str(own),
+                           hint="fix the size by sizes=, or name the axes")
     axes = site.axes(site.numbers(1)) if site.has(1) else tuple(d for d, e in enumerate(own.shape) if e == 1)
     if any(own.shape[a] != 1 for a in axes):
         raise site.refusal("a dimension whose extent is not 1 is squeezed", witness=f"{own}, axes {axes}")

@@ -81,16 +81,18 @@ def _np_log_softmax(site: Site, x: np.ndarray) -> np.ndarray:
 
 
 def _hardmax(site: Site, build: Builder, x: str) -> str:
+    own, first = site.type(), site.axis(site.attribute("axis", -1))
     x, place = _flat(site, build, x)
     best = build.op("ArgMax", x, axis=place, keepdims=0)
-    count = int(site.type().shape[place]) if not _is_flat(site) else int(
-        product(site.type().shape[place:]))
+    count = int(product(own.shape[first:]) if _is_flat(site) else own.shape[first])
     values = build.constant(np.array([0, 1], site.type().numpy))
     return _back(site, build, build.op("OneHot", best, build.constant([count]), values, axis=place))
 
 
 def _np_hardmax(site: Site, x: np.ndarray) -> Any:
     axes = _np_axes(site, x)
+    if not x.size:
+        return x
     flat = x.reshape(*x.shape[:axes[0]], -1) if len(axes) > 1 else np.moveaxis(x, axes[0], -1)
     hit = np.arange(flat.shape[-1]) == np.argmax(flat, axis=-1)[..., None]
     return (hit.reshape(x.shape) if len(axes) > 1 else np.moveaxis(hit, -1, axes[0])).astype(x.dtype)

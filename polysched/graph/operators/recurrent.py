@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,7 +14,10 @@ from polysched.graph.values.types import TensorType
 
 GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
 DEFAULT = {"RNN": ("Tanh",), "GRU": ("Sigmoid", "Tanh"), "LSTM": ("Sigmoid", "Tanh", "Tanh")}
-KNOWN = {"Sigmoid", "Tanh", "Relu", "HardSigmoid", "Softsign", "Softplus", "Elu", "LeakyRelu"}
+PARAMETERS: dict[str, tuple[float, ...]] = {
+    **dict.fromkeys(("Sigmoid", "Tanh", "Relu", "Softsign", "Softplus"), ()), "HardSigmoid": (0.2, 0.5), "Elu": (1.0,),
+    "LeakyRelu": (0.01,), "ThresholdedRelu": (1.0,), "Affine": (1.0, 0.0), "ScaledTanh": (1.0, 1.0)}
+"""The activations, and the alpha and beta of those that have them, where they are not given: ONNX's operators' own."""
 X, W, R, B, LENGTHS, H0, C0, PEEPHOLES = range(8)
 
 
@@ -21,16 +25,41 @@ def _directions(site: Site) -> int:
     return 2 if site.attribute("direction", "forward") == "bidirectional" else 1
 
 
-def _activations(site: Site) -> tuple[str, ...]:
-    """The activations of one direction; refused where they are not had, or are not the same in both directions."""
-    plain = DEFAULT[site.node.op]
-    given = tuple(site.attribute("activations", plain * _directions(site)))
-    first = given[:len(plain)]
-    if given != first * _directions(site) or not set(first) <= KNOWN or len(first) != len(plain):
+@dataclass(frozen=True)
+class Activation:
+    """One function of a cell.
+
+    Parameters
+    ----------
+    name : of the operator.
+    alpha, beta : its parameters, where it has them.
+    """
+
+    name: str
+    alpha: float = 0.0
+    beta: float = 0.0
+
+
+def _activations(site: Site) -> tuple[tuple[Activation, ...], ...]:
+    """The activations of every direction, which take their parameters one after the other.
+
+    Raises
+    ------
+    UnsupportedGraphError : one is not had, or there are too many or too few of them or of their parameters.
+    """
+    plain, directions = DEFAULT[site.node.op], _directions(site)
+    given = tuple(site.attribute("activations", plain * directions))
+    if not set(given) <= PARAMETERS.keys() or len(given) != len(plain) * directions:
         raise site.refusal(f"the activations {', '.join(given)}")
-    if site.attribute("activation_alpha") or site.attribute("activation_beta"):
-        raise site.refusal("activations with parameters")
-    return first
+    alphas, betas = (list(site.attribute(f"activation_{name}", ())) for name in ("alpha", "beta"))
+    made = []
+    for name in given:
+        defaults = PARAMETERS[name]
+        taken = [own.pop(0) if own else default for own, default in zip((alphas, betas), defaults, strict=False)]
+        made.append(Activation(name, *taken))
+    if alphas or betas:
+        raise site.refusal("more parameters of activations than these take", witness=", ".join(given))
+    return tuple(tuple(made[d * len(plain):(d + 1) * len(plain)]) for d in range(directions))
 
 
 def _hidden_size(site: Site) -> Size:
@@ -53,8 +82,8 @@ def _types(site: Site) -> tuple[TensorType, ...]:
     _activations(site)
     first = bool(site.attribute("layout", 0))
     steps, batch = (x.shape[1], x.shape[0]) if first else (x.shape[0], x.shape[1])
-    if site.has(LENGTHS) and any(n != int(steps) for n in site.numbers(LENGTHS)):
-        raise site.refusal("sequences of different lengths")
+    if site.has(LENGTHS) and (site.type(LENGTHS).shape != (batch,) or not site.type(LENGTHS).dtype.is_integer):
+        raise site.refusal("a length per sequence is wanted", witness=str(site.type(LENGTHS)))
     every = (batch, steps, directions, hidden) if first else (steps, directions, batch, hidden)
     last = (batch, directions, hidden) if first else (directions, batch, hidden)
     if steps == 0:
@@ -78,7 +107,7 @@ class _Unrolled:
     def __init__(self, site: Site, build: Builder, direction: int) -> None:
         self.site, self.build, self.direction = site, build, direction
         self.hidden = int(site.type(R).shape[2])
-        self.acts = _activations(site)
+        self.acts = _activations(site)[direction]
         self.numpy = site.type().numpy
 
     def part(self, place: int, *axes: int) -> str:
@@ -95,8 +124,19 @@ class _Unrolled:
         """An activation, of a value that is cut to the clip first."""
         clip = self.site.attribute("clip")
         if clip:
-            value = self.build.op("Clip", value, *(self.build.constant(np.array(v, self.numpy)) for v in (-clip, clip)))
-        return self.build.op(self.acts[number], value)
+            value = self.build.op("Clip", value, self.constant(-clip), self.constant(clip))
+        own, alpha, beta = self.acts[number], self.acts[number].alpha, self.acts[number].beta
+        if own.name in ("Affine", "ScaledTanh"):
+            inner, outer = (alpha, beta) if own.name == "Affine" else (beta, alpha)
+            scaled = self.build.op("Mul", value, self.constant(inner))
+            return self.build.op("Add", scaled, self.constant(outer)) if own.name == "Affine" else self.build.op(
+                "Mul", self.build.op("Tanh", scaled), self.constant(outer))
+        return self.build.op(own.name, value, **dict(zip(("alpha", "beta")[:len(PARAMETERS[own.name])], (alpha, beta),
+                                                        strict=False)))
+
+    def constant(self, number: float) -> str:
+        """A number of the data's type."""
+        return self.build.constant(np.array(number, self.numpy))
 
     def add(self, *values: str) -> str:
         """A sum of what is there."""
@@ -148,10 +188,9 @@ def _composition(site: Site, build: Builder, *operands: str) -> tuple[str, ...]:
     steps, batch = (int(e) for e in (site.type().shape[1::-1] if first else site.type().shape[:2]))
     every, last_h, last_c = [], [], []
     for direction in range(_directions(site)):
-        hs, c = _direction(site, build, x, direction, steps, batch)
+        hs, h, c = _direction(site, build, x, direction, steps, batch)
         every.append(hs)
-        backwards = direction == 1 or site.attribute("direction", "forward") == "reverse"
-        last_h.append(hs[0] if backwards else hs[-1])
+        last_h.append(h)
         last_c.append(c)
     axis = build.constant([0])
     rows = [build.op("Concat", *(build.op("Unsqueeze", hs[t], axis) for hs in every), axis=0) for t in range(steps)]
@@ -172,8 +211,24 @@ def _start(u: _Unrolled, place: int, batch: int, first: bool) -> str:
     return u.build.op("Gather", u.site.node.inputs[place], index, axis=1 if first else 0)
 
 
-def _direction(site: Site, build: Builder, x: str, direction: int, steps: int, batch: int) -> tuple[list[str], str]:
-    """The states of all steps of one direction in the order of time, and the last cell state."""
+def _going_on(u: _Unrolled, steps: int) -> list[str]:
+    """For every step, whether each sequence still goes on; empty where all of them do."""
+    if not u.site.has(LENGTHS):
+        return [""] * steps
+    known = u.site.known[LENGTHS]
+    if known is not None and (known == steps).all():
+        return [""] * steps
+    lengths = u.build.op("Unsqueeze", u.site.node.inputs[LENGTHS], u.build.constant([1]))
+    dtype = u.site.type(LENGTHS).numpy
+    return [u.build.op("Greater", lengths, u.build.constant(np.array(t, dtype))) for t in range(steps)]
+
+
+def _direction(site: Site, build: Builder, x: str, direction: int, steps: int,
+               batch: int) -> tuple[list[str], str, str]:
+    """The states of all steps of one direction in the order of time, and the last states.
+
+    A sequence that has ended keeps its states, and its further results are 0.
+    """
     u, op, first = _Unrolled(site, build, direction), site.node.op, bool(site.attribute("layout", 0))
     gates = build.op("MatMul", x, u.part(W, 1, 0))
     recurrence = u.part(R, 1, 0)
@@ -184,31 +239,40 @@ def _direction(site: Site, build: Builder, x: str, direction: int, steps: int, b
     h, c = _start(u, H0, batch, first), _start(u, C0, batch, first) if op == "LSTM" else ""
     peepholes = u.split(u.part(PEEPHOLES), 3, 0) if op == "LSTM" and site.has(PEEPHOLES) else ("", "", "")
     backwards = direction == 1 or site.attribute("direction", "forward") == "reverse"
-    states = [""] * steps
+    states, going_on = [""] * steps, _going_on(u, steps)
     for t in reversed(range(steps)) if backwards else range(steps):
+        before = h, c
         own = build.op("Gather", gates, build.constant(np.array(t, np.int64)), axis=0)
         if op == "LSTM":
             h, c = _lstm_cell(u, own, h, c, recurrence, biases, peepholes)
         else:
             h = (_rnn_cell if op == "RNN" else _gru_cell)(u, own, h, recurrence, biases)
         states[t] = h
-    return states, c
+        if going_on[t]:
+            states[t] = build.op("Where", going_on[t], h, u.constant(0))
+            h, c = (build.op("Where", going_on[t], new, old) if new else "" for new, old in zip((h, c), before,
+                                                                                               strict=True))
+    return states, h, c
 
 
-_NUMPY: dict[str, Callable[[np.ndarray], np.ndarray]] = {
-    "Sigmoid": lambda v: 1 / (1 + np.exp(-v)), "Tanh": np.tanh, "Relu": lambda v: np.maximum(v, 0),
-    "HardSigmoid": lambda v: np.clip(0.2 * v + 0.5, 0, 1), "Softsign": lambda v: v / (1 + np.abs(v)),
-    "Softplus": lambda v: np.logaddexp(v, 0), "Elu": lambda v: np.where(v < 0, np.expm1(np.minimum(v, 0)), v),
-    "LeakyRelu": lambda v: np.where(v < 0, 0.01 * v, v)}
+def _np_activation(own: Activation, v: np.ndarray) -> np.ndarray:
+    alpha, beta = own.alpha, own.beta
+    functions: dict[str, Callable[[], np.ndarray]] = {
+        "Sigmoid": lambda: 1 / (1 + np.exp(-v)), "Tanh": lambda: np.tanh(v), "Relu": lambda: np.maximum(v, 0),
+        "HardSigmoid": lambda: np.clip(alpha * v + beta, 0, 1), "Softsign": lambda: v / (1 + np.abs(v)),
+        "Softplus": lambda: np.logaddexp(v, 0), "Elu": lambda: np.where(v < 0, alpha * np.expm1(np.minimum(v, 0)), v),
+        "LeakyRelu": lambda: np.where(v < 0, alpha * v, v), "ThresholdedRelu": lambda: np.where(v > alpha, v, 0),
+        "Affine": lambda: alpha * v + beta, "ScaledTanh": lambda: alpha * np.tanh(beta * v)}
+    return functions[own.name]()
 
 
-def _np_step(site: Site, gates: np.ndarray, h: np.ndarray, c: np.ndarray, r: np.ndarray, rb: np.ndarray,
-             p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _np_step(site: Site, acts: tuple[Activation, ...], gates: np.ndarray, h: np.ndarray, c: np.ndarray, r: np.ndarray,
+             rb: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """One step in NumPy: `gates` has the input's part and its bias."""
     clip = site.attribute("clip")
 
     def act(number: int, v: np.ndarray) -> np.ndarray:
-        return _NUMPY[_activations(site)[number]](np.clip(v, -clip, clip) if clip else v)
+        return _np_activation(acts[number], np.clip(v, -clip, clip) if clip else v)
     if site.node.op == "RNN":
         return act(0, gates + h @ r.T + rb), c
     n = h.shape[1]
@@ -244,13 +308,15 @@ def _np_operands(site: Site, operands: tuple[np.ndarray | None, ...]) -> list[np
 
 def _np_direction(site: Site, operands: list[np.ndarray], d: int, whole: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The last states of one direction; those of all steps are written."""
-    x, w, r, b, _, h0, c0, peep = operands
-    h, c = h0[d], c0[d]
+    x, w, r, b, lengths, h0, c0, peep = operands
+    h, c, acts = h0[d], c0[d], _activations(site)[d]
     wb, rb = np.split(b[d], 2)
     backwards = d == 1 or site.attribute("direction", "forward") == "reverse"
     for t in reversed(range(x.shape[0])) if backwards else range(x.shape[0]):
-        h, c = _np_step(site, x[t] @ w[d].T + wb, h, c, r[d], rb, peep[d])
-        whole[t, d] = h
+        made_h, made_c = _np_step(site, acts, x[t] @ w[d].T + wb, h, c, r[d], rb, peep[d])
+        goes_on = (t < lengths)[:, None] if lengths.size else np.ones((x.shape[1], 1), bool)
+        h, c = np.where(goes_on, made_h, h), np.where(goes_on, made_c, c)
+        whole[t, d] = np.where(goes_on, made_h, 0)
     return h, c
 
 
@@ -267,5 +333,5 @@ def _reference(site: Site, *operands: np.ndarray | None) -> tuple[np.ndarray, ..
 
 
 OPERATORS = tuple(Operator(name=name, kind=Kind.OPAQUE, types=_types, reference=_reference, composition=_composition,
-                           steering=(LENGTHS,), words={"direction": ("forward", "reverse", "bidirectional")})
+                           words={"direction": ("forward", "reverse", "bidirectional")})
                   for name in GATES)

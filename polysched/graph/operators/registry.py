@@ -26,10 +26,12 @@ from polysched.graph.operators import (
     windows,
 )
 from polysched.graph.operators.families import (
+    blocks,
     features,
     fourier,
     narrow,
     ngrams,
+    norms,
     patches,
     sampling,
     sequences,
@@ -42,7 +44,7 @@ from polysched.graph.values.graph import Node
 FAMILIES = (elementwise, broadcasting, movement, indexing, reductions, products, windows, normalisation, quantised,
             sequential, layers, layouts, spatial, approximations, contraction, resampling, recurrent, ordering,
             control, generation, sequences, fourier, sampling, patches, training, features, transposed, narrow,
-            ngrams)
+            ngrams, blocks, norms)
 DOMAINS = {training.DOMAIN: frozenset((training.GRADIENT, *(operator.name for operator in training.OPERATORS))),
            features.DOMAIN: frozenset(operator.name for operator in features.OPERATORS)}
 """Operators of other domains of ONNX than the standard one."""

@@ -48,21 +48,21 @@ def _asked(site: Site) -> tuple[list[int], list[float], list[int]]:
     if sizes is None:
         raise site.refusal("neither scales nor sizes are given")
     wanted = [int(v) for v in sizes.ravel()]
+    ratios = [w / b if b else 1.0 for w, b in zip(wanted, before, strict=True)]
     policy = site.attribute("keep_aspect_ratio_policy", "stretch")
     if policy != "stretch":
-        pick = min if policy == "not_larger" else max
-        factor = pick(w / b for w, b in zip(wanted, before, strict=True))
+        factor = (min if policy == "not_larger" else max)(ratios)
         return axes, [factor] * len(axes), [math.floor(factor * b + 0.5) for b in before]
-    return axes, [w / b for w, b in zip(wanted, before, strict=True)], wanted
+    return axes, ratios, wanted
 
 
 def _check_numbers(site: Site) -> None:
-    """Refuse scales or sizes that are not one per axis, and data without elements."""
+    """Refuse scales or sizes that are not one per axis."""
     own = site.type()
     axes = site.axes(site.attribute("axes", tuple(range(own.rank))))
-    if own.elements == 0 or any(v is not None and v.shape != (len(axes),)
-                                for v in (_operand(site, SCALES), _operand(site, SIZES))):
-        raise site.refusal("a scale or a size per axis of data with elements is wanted", witness=str(own))
+    if any(v is not None and v.shape != (len(axes),)
+           for v in (_operand(site, SCALES), _operand(site, SIZES))):
+        raise site.refusal("a scale or a size per axis is wanted", witness=str(own))
 
 
 def _types(site: Site) -> tuple[TensorType, ...]:
@@ -77,6 +77,8 @@ def _types(site: Site) -> tuple[TensorType, ...]:
         raise site.refusal("a scale is not positive", witness=str(scales))
     shape = list(own.shape)
     for a, e in zip(axes, extents, strict=True):
+        if e and shape[a] == 0:
+            raise site.refusal("nothing is resized to something", witness=str(own))
         shape[a] = type(shape[a]).of(e)
     return (own.with_shape(shape),)
 
@@ -93,7 +95,7 @@ def _original(site: Site, place: int, result: int, scale: float, before: int, ro
             return (roi[1] - roi[0]) * (before - 1) / 2
         return place * (roi[1] - roi[0]) * (before - 1) / (result - 1) + roi[0] * (before - 1)
     if mode == "pytorch_half_pixel":
-        return -0.5 if result == 1 else (place + 0.5) / scale - 0.5
+        return 0.0 if result == 1 else (place + 0.5) / scale - 0.5   # the reference has -0.5, the text 0
     if mode == "half_pixel":
         return (place + 0.5) / scale - 0.5
     if mode == "half_pixel_symmetric":
@@ -209,26 +211,44 @@ def _np_resize(site: Site, x: np.ndarray, *_: Any) -> Any:
     return np.where(outside, site.attribute("extrapolation_value", 0.0), result).astype(x.dtype)
 
 
+def _factors(site: Site) -> list[float]:
+    """The scales of every dimension."""
+    factors = [float(v) for v in site.value(1).ravel()]
+    if len(factors) != site.type().rank or not all(0 < f < math.inf for f in factors):
+        raise site.refusal("a positive scale per dimension is wanted", witness=str(factors))
+    return factors
+
+
 def _upsample_types(site: Site) -> tuple[TensorType, ...]:
     own = site.type()
-    factors = [float(v) for v in site.value(1).ravel()]
-    if len(factors) != own.rank or not all(1 <= f < math.inf for f in factors):
-        raise site.refusal("a scale of at least 1 per dimension is wanted", witness=str(factors))
-    return (own.with_shape([math.floor(int(e) * f) for e, f in zip(own.shape, factors, strict=True)]),)
+    return (own.with_shape([math.floor(int(e) * f) for e, f in zip(own.shape, _factors(site), strict=True)]),)
 
 
-def _upsample(site: Site, build: Builder, x: str, scales: str) -> str:
-    how = {"mode": site.attribute("mode", "nearest"), "coordinate_transformation_mode": "asymmetric",
-           "nearest_mode": "floor"}
-    return build.op("Resize", x, "", scales, **how)
+def _upsample(site: Site, build: Builder, x: str, _: str) -> str:
+    """By `Resize`: the element in front of a place, behind it where there are fewer places than elements.
+
+    Source: the examples of ONNX's first `Resize`, `downsample_nearest` and `upsample_nearest`.
+    """
+    factors, mode = _factors(site), site.attribute("mode", "nearest")
+    for nearest, own in (("floor", [max(f, 1.0) for f in factors]), ("ceil", [min(f, 1.0) for f in factors])):
+        if any(f != 1 for f in own):
+            x = build.op("Resize", x, "", build.constant(np.array(own, np.float32)), mode=mode,
+                         coordinate_transformation_mode="asymmetric", nearest_mode=nearest)
+    return x
 
 
-def _np_upsample(site: Site, x: np.ndarray, scales: np.ndarray) -> Any:
-    if site.attribute("mode", "nearest") != "nearest":
-        raise site.refusal("an upsampling between elements has no reference of its own")
-    places = [np.floor(np.arange(int(e)) / float(f)).astype(int) for e, f in zip(
-        site.outputs[0].shape, scales, strict=True)]
-    return x[np.ix_(*places)]
+def _np_upsample(site: Site, x: np.ndarray, _: np.ndarray) -> Any:
+    linear = site.attribute("mode", "nearest") == "linear"
+    result = x.astype(np.float64) if linear else x
+    for axis, factor in enumerate(_factors(site)):
+        places, last = np.arange(int(site.outputs[0].shape[axis])) / factor, x.shape[axis] - 1
+        front = (np.ceil if factor < 1 and not linear else np.floor)(places).astype(int)
+        own = np.take(result, np.minimum(front, last), axis)
+        if linear:
+            share = (places - front).reshape(-1, *(1,) * (x.ndim - axis - 1))
+            own = own * (1 - share) + np.take(result, np.minimum(front + 1, last), axis) * share
+        result = own
+    return result.astype(x.dtype)
 
 
 OPERATORS = (

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 import numpy as np
 
+from polysched.graph.limits import LIMITS
 from polysched.graph.operators.control import CLOSED
 from polysched.graph.passes.calls import with_regions
 from polysched.graph.passes.control import renamed
 from polysched.graph.passes.rewriting import with_outputs
 from polysched.graph.values.graph import Graph, Node
-from polysched.graph.values.text import digest
 from polysched.target.one_line import whole
 
-Constant: TypeAlias = "tuple[str, tuple[int, ...], str]"
-"""Element type, shape and digest."""
+Constant: TypeAlias = "tuple[str, tuple[int, ...], bytes]"
+"""Element type, shape and some of the elements."""
 Result: TypeAlias = "tuple[str, tuple[str, ...], str, tuple[bool, ...]]"
 """Operator, operands, attributes as text (0.0 and -0.0 are equal and differ), and which results are bound."""
 
@@ -38,15 +38,16 @@ class _Scope:
     constants, results : values by what they are.
     """
 
-    def __init__(self, constants: Mapping[Constant, str], results: Mapping[Result, tuple[str, ...]]) -> None:
-        self.constants, self.results = dict(constants), dict(results)
+    def __init__(self, constants: Mapping[Constant, Sequence[tuple[str, np.ndarray]]],
+                 results: Mapping[Result, tuple[str, ...]]) -> None:
+        self.constants, self.results = {key: list(own) for key, own in constants.items()}, dict(results)
         self.names: dict[str, str] = {}
 
     def of(self, graph: Graph) -> Graph:
         """A graph or a region without what was computed before; `names` says what stands for what went."""
         constants: dict[str, np.ndarray] = {}
         for name, array in graph.constants.items():
-            first = self.constants.setdefault((array.dtype.str, array.shape, digest(array)), name)
+            first = self.first_equal(name, array)
             if first == name:
                 constants[name] = array
             else:
@@ -64,13 +65,24 @@ class _Scope:
                 nodes.append(own)
         return graph.but(nodes=tuple(nodes), constants=constants, types={})
 
+    def first_equal(self, name: str, array: np.ndarray) -> str:
+        """The first constant with the same bytes: itself where there is none."""
+        sample = array.ravel()[::max(array.size // LIMITS.sampled_elements, 1)].tobytes()
+        alike = self.constants.setdefault((array.dtype.str, array.shape, sample), [])
+        for other, its_array in alike:
+            if array.size <= LIMITS.sampled_elements or its_array.tobytes() == array.tobytes():
+                return other
+        alike.append((name, array))
+        return name
+
     def with_regions(self, node: Node) -> Node:
         """A node whose regions use what is known here, under names that they do not bind anew."""
         regions = []
         for region in node.regions:
             own = region.bound
             results = {key: made for key, made in self.results.items() if not own & {*made, *key[1]}}
-            constants = {key: name for key, name in self.constants.items() if name not in own}
+            constants = {key: [(name, array) for name, array in equal if name not in own]
+                         for key, equal in self.constants.items()}
             inner = _Scope(constants, results)
             made = inner.of(region)
             regions.append(made.but(outputs=tuple(inner.names.get(o, o) for o in made.outputs)))

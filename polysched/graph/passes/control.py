@@ -14,7 +14,7 @@ from polysched.errors import UnsupportedGraphError
 from polysched.graph.evaluation.sequences import Structures, item_names
 from polysched.graph.evaluation.typed_builder import TypedBuilder
 from polysched.graph.limits import LIMITS
-from polysched.graph.operators.control import CALL, CLOSED, IF, LOOP, SCAN, check_regions
+from polysched.graph.operators.control import CALL, CLOSED, IF, LOOP, SCAN, check_regions, rows_of
 from polysched.graph.operators.families.sequences import MAP, STRUCTURED
 from polysched.graph.passes.closing import Form, closed_branch, closed_loop
 from polysched.graph.passes.names import fresh_names
@@ -242,7 +242,7 @@ class Resolving(TypedBuilder):
         out_axes = node.attribute("scan_output_axes", (0,) * results_count)
         out_backwards = node.attribute("scan_output_directions", (0,) * results_count)
         types = [self.inference.types[self.structures.tensor(node, len(states) + k)] for k in range(count)]
-        extent = types[0].shape[axes[0] % types[0].rank]
+        extent = rows_of(node, types)
         if self.is_long(extent, body):
             def run() -> list[str]:
                 return self.scan_loop(node, scanned, axes, backwards, out_axes, out_backwards)

@@ -51,7 +51,8 @@ def _normalised(node: Node, rw: Rewriting) -> Sequence[str] | None:
     factor = scale / np.sqrt(variance + node.attribute("epsilon", 1e-5))
     own = [1] * weights.ndim
     own[AXES[before.op]] = -1
-    scaled = (weights.astype(np.float64) * factor.reshape(own)).astype(weights.dtype)
+    scaled = np.empty_like(weights)
+    np.multiply(weights, factor.reshape(own), out=scaled, dtype=np.float64, casting="same_kind")   # no wide copies
     offset = ((bias.astype(np.float64) - mean) * factor + shift).astype(weights.dtype)
     attributes = dict(before.attributes)
     if before.op == "Conv":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import heapify, heappop, heappush
 from typing import Any
 
@@ -21,10 +21,12 @@ class Cover:
     Parameters
     ----------
     optimal : no other patterns of those given cost less, as is proven.
+    work : the solver's, in deterministic seconds.
     """
 
     patterns: tuple[Pattern, ...]
     optimal: bool
+    work: float = 0.0
 
 
 def cover(graph: Graph, patterns: Sequence[Pattern], *, without: Sequence[Sequence[Pattern]] = ()) -> Cover | None:
@@ -43,17 +45,18 @@ def cover(graph: Graph, patterns: Sequence[Pattern], *, without: Sequence[Sequen
     for other in without:
         known = [places[p.nodes] for p in other if p.nodes in places]
         model.add(sum(taken[k] for k in known) <= len(other) - 1)
-    optimal = True
+    work = 0.0
     for _ in range(LIMITS.most_circles):
-        solver, optimal = _solved(model)
+        solver, optimal, own_work = _solved(model)
+        work += own_work
         if solver is None:
             break
         chosen = [k for k, v in enumerate(taken) if solver.boolean_value(v)]
         order = in_order(graph, [patterns[k] for k in chosen])
         if not isinstance(order, Circle):
-            return Cover(patterns=order, optimal=optimal)
+            return Cover(patterns=order, optimal=optimal, work=work)
         model.add(sum(taken[places[p.nodes]] for p in order.patterns) <= len(order.patterns) - 1)
-    return None if without else _greedy(graph, patterns)
+    return None if without else replace(_greedy(graph, patterns), work=work)
 
 
 def _model(graph: Graph, patterns: Sequence[Pattern]) -> tuple[Any, list[Any]]:
@@ -71,15 +74,16 @@ def _model(graph: Graph, patterns: Sequence[Pattern]) -> tuple[Any, list[Any]]:
     return model, taken
 
 
-def _solved(model: Any) -> tuple[Any, bool]:
-    """The solver behind its work, and whether it has the best; no solver where it has nothing."""
+def _solved(model: Any) -> tuple[Any, bool, float]:
+    """The solver behind its work, whether it has the best, and that work; no solver where it has nothing."""
     cp_model = cp_sat()
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = 1
     solver.parameters.random_seed = 0
     solver.parameters.max_deterministic_time = LIMITS.cover_work
     status = solver.solve(model)
-    return (solver if status in (cp_model.OPTIMAL, cp_model.FEASIBLE) else None), status == cp_model.OPTIMAL
+    found = solver if status in (cp_model.OPTIMAL, cp_model.FEASIBLE) else None
+    return found, status == cp_model.OPTIMAL, float(solver.response_proto.deterministic_time)
 
 
 @dataclass(frozen=True)

@@ -170,6 +170,7 @@ class _Search:
     first: dict[Nodes, Pattern]
     candidates: dict[Nodes, Pattern]
     optimal: bool = True
+    work: float = 0.0
 
     def __post_init__(self) -> None:
         self.known: dict[str, Verdict] = {}
@@ -202,13 +203,14 @@ class _Search:
         without : covers that are left out.
         """
         while True:
-            if len(self.judged - set(self.first) - self.beside) >= self.most_judged:
+            if self.work > LIMITS.cover_work_in_all or (
+                    len(self.judged - set(self.first) - self.beside) >= self.most_judged):
                 left = {*self.first, *self.judged, *self.beside}
                 self.candidates = {nodes: p for nodes, p in self.candidates.items() if nodes in left}
             found = cover(self.maker.graph, list(self.candidates.values()), without=without)
             if found is None:
                 return None
-            self.optimal = found.optimal
+            self.optimal, self.work = found.optimal, self.work + found.work
             asked = [p for p in found.patterns if p.nodes not in self.judged]
             for pattern in asked:
                 self.take(pattern, self.verdict(pattern))

@@ -50,6 +50,10 @@ def modernised(node: Node, version: int, constant: Constant) -> Iterator[Node]:
         if name in attributes:
             inputs += [""] * (place + 1 - len(inputs))
             inputs[place] = constant(np.array(_operand(node.op, name, attributes.pop(name)), dtype))
+            if node.op == "Clip":   # bounds were numbers of the data's type
+                bound = f"{node.outputs[0]}_{name}"
+                yield Node.of("CastLike", (inputs[place], node.inputs[0]), (bound,), name=node.name)
+                inputs[place] = bound
     node = replace(node, op=_newer_name(node.op, version))
     if version < 13 and node.op in ("Softmax", "LogSoftmax", "Hardmax"):
         attributes = {"axis": attributes.get("axis", 1), "flatten": 1}

@@ -97,3 +97,20 @@ def test_attributes_may_be_numbers_of_numpy(numbers: Any) -> None:
     x = g.input("x", "float32", (3, 4))
     assert g.op("Concat", x, x, axis=np.int64(0)).type.extents == (6, 4)
     assert g.op("Transpose", x, perm=numbers).type.extents == (4, 3)
+
+
+def test_a_number_over_an_open_size_is_not_known() -> None:
+    found = infer(from_text("""graph f(x: float32[N, 3]) {
+  const k: int64[1] = [6]
+  let s = Shape(x; start=0, end=1)
+  let q = Div(k, s)
+  let r = Div(s, k)
+  return q, r
+}"""))
+    assert "q" not in found.known
+    assert found.known["r"][0] == Size.symbol("N") // 6
+
+
+def test_which_dimensions_are_squeezed_does_not_follow_from_an_open_size() -> None:
+    with pytest.raises(UnsupportedGraphError, match="which dimensions are squeezed"):
+        infer(from_text("graph f(x: float32[1, N, 7]) {\n  let y = Squeeze(x)\n  return y\n}"))

@@ -14,7 +14,9 @@ from tests.graph.samples import Sample, floats, graph_of, sample, whole
      "the activations Tanh, Odd, Tanh"),
     (sample("GRU", floats(3, 2, 2), floats(1, 9, 2), floats(1, 9, 3), floats(1)), "the biases, the states"),
     (sample("RNN", floats(0, 2, 2), floats(1, 3, 2), floats(1, 3, 3)), "there are no steps"),
-    (sample("GRU", floats(3, 2, 2), floats(1, 9, 2), floats(1, 9, 3), None, whole(3, 2)), "different lengths"),
+    (sample("GRU", floats(3, 2, 2), floats(1, 9, 2), floats(1, 9, 3), None, whole(3, 2, 1)), "a length per sequence"),
+    (sample("RNN", floats(3, 2, 2), floats(1, 3, 2), floats(1, 3, 3), activations=("Elu",), activation_beta=(1.0,)),
+     "more parameters of activations"),
 ])
 def test_it_is_refused(case: Sample, problem: str) -> None:
     graph, _ = graph_of(case, OPERATORS[case[0]].steering)

@@ -1,5 +1,8 @@
 """Common subexpressions, before and after."""
 
+import numpy as np
+
+from polysched.graph import from_text
 from polysched.graph.passes.common import common_subexpressions
 from tests.graph.passes.golden import behind
 
@@ -62,3 +65,17 @@ def test_attributes_that_only_compare_equal_differ() -> None:
   let y = Sub(c, d)
   return y
 """
+
+
+def test_constants_that_differ_between_the_elements_that_are_looked_at_first_stay_two() -> None:
+    one, other = np.zeros(1000, np.float32), np.zeros(1000, np.float32)
+    other[7], same = 1, np.zeros(1000, np.float32)
+    negative = -one
+    graph = from_text("""graph f(x: float32[1000]) {
+  let a = Add(x, k0)
+  let b = Add(a, k1)
+  let c = Add(b, k2)
+  let d = Add(c, k3)
+  return d
+}""").but(constants={"k0": one, "k1": other, "k2": same, "k3": negative})
+    assert set(common_subexpressions(graph).constants) == {"k0", "k1", "k3"}

@@ -126,12 +126,15 @@ def test_what_depends_on_data_is_refused() -> None:
     ("Loop(n, go, x) { graph a(i, c) { return c } }", "takes 2 values and makes 1, where 3 and at least 2 are wanted"),
     ("Scan(x) { graph a(v) { return v } }", "1 operands and 1 regions do not fit"),
     ("Scan(x; num_scan_inputs=1) { graph a() { return x } }", "the region takes 0 values and makes 1"),
+    ("Scan(x, three; num_scan_inputs=2) { graph a(v, w) { return v } }", "over have different lengths"),
+    ("Scan(n; num_scan_inputs=1) { graph a(v) { return v } }", "no axis that a scan goes over"),
     ("Loop(none, go) { graph a(i, c) { return c, x } }", "stacks values of no known type")])
 def test_regions_that_do_not_fit_are_refused(regions: str, problem: str) -> None:
     graph = from_text(f"""graph f(x: float32[2]) {{
       const n: int64[] = [2]
       const none: int64[] = [0]
       const go: bool[] = [true]
+      const three: float32[3] = [1.0, 2.0, 3.0]
       let y = {regions}
       return y
     }}""")

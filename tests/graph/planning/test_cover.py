@@ -55,7 +55,7 @@ def test_the_next_best_cover_is_another_one() -> None:
 
 
 def test_without_a_solution_of_the_solver_savings_decide(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_solved", lambda model: (None, False))
+    monkeypatch.setattr(module, "_solved", lambda model: (None, False, 0.5))
     found = cover(GRAPH, [*ALONE, *CROSSED, pattern((2, 3), 1e-6, ((2,), (3,)))])
     assert found is not None
     assert not found.optimal

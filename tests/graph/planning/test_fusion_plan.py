@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from polysched.graph import from_text, interpret
+from polysched.graph import Graph, from_text, interpret
 from polysched.graph.evaluation.inference import infer
 from polysched.graph.passes.registry import standard
 from polysched.graph.passes.simple import with_types
+from polysched.graph.planning import fusion_plan as module
 from polysched.graph.planning.fusion_plan import FusionPlan, Verdict, fusion_plan, fusion_plans, seconds_of
 from polysched.graph.planning.partition import Beside
 from polysched.graph.planning.plan import plan
@@ -168,3 +172,19 @@ def test_a_size_without_a_value_keeps_the_greedy_rule():
     graph = graph_of(SOFTMAX.replace("6, 40", "N, M"))
     assert len(fusion_plan(graph, TARGET, sizes={"N": 6}).kernels) == 4
     assert len(fusion_plan(graph, TARGET, sizes={"N": 6, "M": 40}).kernels) == 1
+
+
+def test_work_on_covers_ends_and_what_was_judged_is_covered(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    def refuse(fragment: Graph, sizes: Mapping[str, int]) -> Verdict:
+        asked.append(len(fragment.nodes))
+        return Verdict("no")
+    graph = graph_of(SOFTMAX)
+    for most in (module.LIMITS.cover_work_in_all, -1.0):
+        monkeypatch.setattr(module, "LIMITS", replace(module.LIMITS, cover_work_in_all=most))
+        asked.append(0)
+        found = fusion_plan(graph, TARGET, judge=refuse)
+        assert sum(len(group.nodes) for group in found.groups) == len(graph.nodes)
+    until_the_end, at_once = asked[1:asked.index(0, 1)], asked[asked.index(0, 1) + 1:]
+    assert len(until_the_end) > len(at_once) == 0

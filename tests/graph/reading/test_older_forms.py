@@ -17,12 +17,17 @@ def constant(value: np.ndarray) -> str:
 @pytest.mark.parametrize(("node", "place", "value"), [
     (Node.of("Squeeze", ("x",), ("y",), {"axes": (0, 2)}), 1, [0, 2]),
     (Node.of("ReduceSum", ("x",), ("y",), {"axes": (1,)}), 1, [1]),
-    (Node.of("Clip", ("x",), ("y",), {"max": 6.0}), 2, 6.0),
     (Node.of("Slice", ("x",), ("y",), {"starts": (0,), "ends": (3,)}), 2, [3])])
 def test_attributes_become_operands(node: Node, place: int, value: object) -> None:
     new, = modernised(node, 9, constant)
     assert MADE[new.inputs[place]].tolist() == value
     assert not new.attributes
+
+
+def test_bounds_are_numbers_of_the_type_of_the_data() -> None:
+    cast, new = modernised(Node.of("Clip", ("x",), ("y",), {"max": 6.0}), 9, constant)
+    assert (cast.op, MADE[cast.inputs[0]].tolist(), cast.inputs[1]) == ("CastLike", 6.0, "x")
+    assert (new.inputs, new.attributes) == (("x", "", *cast.outputs), ())
 
 
 def test_a_softmax_over_two_dimensions_is_told_apart() -> None:

@@ -42,6 +42,13 @@ def test_the_type_of_an_operand_is_needed() -> None:
         with_bodies(model, 23)
 
 
+def test_types_that_onnx_does_not_infer_are_said() -> None:
+    model = attention("q", "k", "v", "", "past_k", "past_v")
+    del model.graph.node[0].output[:]
+    with pytest.raises(ModelFileError, match="the types of the model do not fit together"):
+        with_bodies(model, 23)
+
+
 def test_other_nodes_stay() -> None:
     model = attention("q", "k", "v")
     before = model.SerializeToString(deterministic=True)

@@ -15,6 +15,8 @@ from tests.graph.samples import Sample, floats, graph_of, sample
     (sample("ConvTranspose", floats(1, 2, 5), floats(3, 1, 3)), "data and weights do not fit"),
     (sample("ConvTranspose", floats(1, 1, 5), floats(1, 1, 3), pads=(1,)), "the attribute pads has 2 numbers"),
     (sample("ConvTranspose", floats(1, 1, 2), floats(1, 1, 1), pads=(2, 1)), "more padding is cut off than"),
+    (sample("ConvTranspose", floats(1, 1, 5), floats(1, 2, 3), floats(3)), "a bias per output channel"),
+    (sample("ConvTranspose", floats(1, 1, 5), floats(1, 2, 3), kernel_shape=(2,)), "kernel_shape is not that"),
 ])
 def test_it_is_refused(case: Sample, problem: str) -> None:
     graph, _ = graph_of(case, OPERATORS[case[0]].steering)

@@ -1,0 +1,1 @@
+"""Random ONNX models of every operator set, against ONNX Runtime and ONNX's references."""
