@@ -23,7 +23,6 @@ from polysched.cli.shown.progress import Progress, progress
 from polysched.cli.shown.unserved import refuse_unserved
 from polysched.cli.values import natural, positive, positive_seconds, share
 from polysched.errors import RunFailedError, UsageError, WrongResultError
-from polysched.scop.body import performed_calls
 
 if TYPE_CHECKING:
     from polysched.measure.measurement import Measurement
@@ -146,6 +145,7 @@ def effects_lines(transformed: TransformedFile, arguments: argparse.Namespace, s
     WrongResultError : one has other effects.
     """
     source = transformed.regions[0].scop.source
+    from polysched.scop.body import performed_calls
     called = [call for r in transformed.regions for s in r.scop.statements for call in performed_calls(s.body)]
     if source is None or not (called or re.search(r"pragma\s+polysched\s+effects\b", source.text)):
         return []   # a header may declare the effects of what is called

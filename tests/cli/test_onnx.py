@@ -172,13 +172,18 @@ def test_likely_sizes_that_are_no_numbers_are_a_mistake_of_usage(folder: Path) -
     (("m.onnx", "--likely", "batch=0,3"), "a likely value is a size of at least 1"),
     (("m.onnx", "--likely", "n=2"), "no size 'n'"),
     (("none.onnx",), "cannot read the model"), (("bad.onnx",), "no ONNX model"),
-    (("m.onnx", "--size", "batch=2", "--inputs", "none.npz"), "the inputs cannot be read"),
-    (("m.onnx", "--threads", "0"), "at least one thread")])
+    (("m.onnx", "--size", "batch=2", "--inputs", "none.npz"), "the inputs cannot be read")])
 def test_refusals(arguments: tuple[str, ...], message: str, folder: Path) -> None:
     (folder / "bad.onnx").write_bytes(b"no model")
     done = polysched("onnx", *arguments, folder=folder)
     assert is_refusal(done)
     assert message in done.stderr
+
+
+def test_no_threads_are_a_usage_error(folder: Path) -> None:
+    done = polysched("onnx", "m.onnx", "--threads", "0", folder=folder)
+    assert done.returncode == 2
+    assert "--threads: '0' is not a whole number above 0" in done.stderr
 
 
 def test_the_kernels_of_a_model_are_tuned_and_used(folder: Path) -> None:

@@ -89,8 +89,24 @@ def _scattered(gather: str, attributes: Sequence[str]) -> Rule:
     return rule
 
 
+def _to_depth(node: Node, back: Back, g: str) -> Gradients:
+    """Places go back to where they came from; in the order by columns, they stand behind the channels."""
+    size = int(node.attribute("blocksize"))
+    made = back.op("SpaceToDepth", g, blocksize=size)
+    if node.attribute("mode", "DCR") == "CRD":
+        batch, channels, height, width = back.type(made).extents
+        apart = back.op("Reshape", made, back.whole(batch, size ** 2, channels // size ** 2, height, width))
+        made = back.op("Transpose", apart, perm=(0, 2, 1, 3, 4))
+    return (back.in_shape_of(made, node.inputs[0]),)
+
+
+def _to_space(node: Node, back: Back, g: str) -> Gradients:
+    return (back.op("DepthToSpace", g, blocksize=int(node.attribute("blocksize"))),)
+
+
 RULES: dict[str, Rule] = {
-    "AlignedAt": _same_elements, "Slice": _cut, "Dilate": _dilated, "PadConstant": _padded, "Tile": _repeated,
-    "GatherElements": _elements, "GatherND": _rows, "ScatterElements": _scattered("GatherElements", ("axis",)),
+    "AlignedAt": _same_elements, "DepthToSpace": _to_depth, "SpaceToDepth": _to_space, "Slice": _cut,
+    "Dilate": _dilated, "PadConstant": _padded, "Tile": _repeated, "GatherElements": _elements,
+    "GatherND": _rows, "ScatterElements": _scattered("GatherElements", ("axis",)),
     "ScatterND": _scattered("GatherND", ())}
 """By the operator."""
