@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -71,6 +72,10 @@ class InferredEffects:
         return self.found[name]
 
     def _inferred(self, function: c_ast.FuncDef) -> DeclaredEffects | None:
+        with _of_any_length(function):
+            return self._of_body(function)
+
+    def _of_body(self, function: c_ast.FuncDef) -> DeclaredEffects | None:
         items = None if function.param_decls or _keeps_a_state(function) else reaching_block(function)
         if items is None:
             return None
@@ -86,6 +91,22 @@ class InferredEffects:
             return None
         scop = self.read(region)
         return with_budget(LIMITS.isl_operations, partial(_effects_of, scop, function.decl.name, types))
+
+
+@contextmanager
+def _of_any_length(function: c_ast.FuncDef) -> Iterator[None]:
+    """The function with `x[]` for a parameter `x[n]`, which C lets have no element: n may be 0."""
+    head = function.decl.type
+    arrays = [p.type for p in (head.args.params if head.args is not None else ())
+              if isinstance(p, c_ast.Decl) and isinstance(p.type, c_ast.ArrayDecl)]
+    extents = [array.dim for array in arrays]
+    for array in arrays:
+        array.dim = None
+    try:
+        yield
+    finally:
+        for array, extent in zip(arrays, extents, strict=True):
+            array.dim = extent
 
 
 def _keeps_a_state(function: c_ast.FuncDef) -> bool:

@@ -150,3 +150,19 @@ def test_calling_the_functions_agrees(tmp_path: Path) -> None:
     path.write_text(DECLARED + HEAD)
     found = check_effects(str(path), DECLARED + HEAD, flags=("-O1",))
     assert [(c.problem, c.uncalled) for c in found] == [("", "")] * 2
+
+
+def test_what_runs_for_no_elements_counts() -> None:
+    scop = from_c_text("""static void first(int n, const double x[n], double *y) {
+  if (n < 1) { y[1] = -1; return; }
+  for (int i = 0; i < n; i++) { if (x[i] > 90) { y[0] = i; return; } }
+  y[0] = -1;
+}
+void f(int k, int m, double x[restrict 100], double y[restrict k][2]) {
+#pragma scop
+  for (int i = 0; i < k; i++) first(m, x, y[i]);
+#pragma endscop
+}""")
+    (written,) = [a.relation for s in scop.statements for a in s.accesses if a.is_write]
+    assert written.range().intersect_params(isl.Set("[k, m] -> { : m = 0 < k }")).coalesce().is_equal(
+        isl.Set("[k, m] -> { y[i, 1] : 0 <= i < k and m = 0 }"))
