@@ -205,10 +205,7 @@ class _Search:
         without : covers that are left out.
         """
         while True:
-            if self.is_out_of_work or len(self.judged - set(self.first) - self.beside) >= self.most_judged:
-                left = {*self.first, *self.judged, *self.beside}
-                self.is_whole = self.is_whole and self.candidates.keys() <= left
-                self.candidates = {nodes: p for nodes, p in self.candidates.items() if nodes in left}
+            self.narrow()
             found = cover(self.maker.graph, list(self.candidates.values()), without=without)
             if found is None:
                 return None
@@ -220,6 +217,13 @@ class _Search:
                 for pattern in found.patterns if not without else ():
                     self.refused.pop(pattern.nodes, None)
                 return found.patterns
+
+    def narrow(self) -> None:
+        """Leave out what was not judged, once that was enough work."""
+        if self.is_out_of_work or len(self.judged - set(self.first) - self.beside) >= self.most_judged:
+            left = {*self.first, *self.judged, *self.beside}
+            self.is_whole = self.is_whole and self.candidates.keys() <= left
+            self.candidates = {nodes: p for nodes, p in self.candidates.items() if nodes in left}
 
     @property
     def is_out_of_work(self) -> bool:

@@ -89,7 +89,20 @@ def _scattered(gather: str, attributes: Sequence[str]) -> Rule:
     return rule
 
 
+def _to_depth(node: Node, back: Back, g: str) -> Gradients:
+    """Blocks of places are channels again; by columns, with a block's places behind each channel."""
+    size = int(node.attribute("blocksize"))
+    made = back.op("SpaceToDepth", g, blocksize=size)
+    if node.attribute("mode", "DCR") == "CRD":
+        channels, rest = int(back.type(g).shape[1]), [int(e) for e in back.type(made).shape[2:]]
+        parts = back.op("Reshape", made, back.whole(-1, size ** 2, channels, *rest))
+        made = back.in_shape_of(back.op("Transpose", parts, perm=(0, 2, 1, 3, 4)), node.inputs[0])
+    return (made,)
+
+
 RULES: dict[str, Rule] = {
+    "DepthToSpace": _to_depth,
+    "SpaceToDepth": lambda node, back, g: (back.op("DepthToSpace", g, blocksize=node.attribute("blocksize")),),
     "AlignedAt": _same_elements, "Slice": _cut, "Dilate": _dilated, "PadConstant": _padded, "Tile": _repeated,
     "GatherElements": _elements, "GatherND": _rows, "ScatterElements": _scattered("GatherElements", ("axis",)),
     "ScatterND": _scattered("GatherND", ())}

@@ -84,9 +84,9 @@ def test_a_derivative_is_that_of_differences(case: Sample) -> None:
             for step in (STEP, -STEP):
                 moved = arrays[name].copy()
                 moved[place] += step
-                ends.append((interpret(graph, {**arrays, name: moved})["o0"] * weights).sum())
+                ends.append(interpret(graph, {**arrays, name: moved})["o0"])
             if not is_written_twice(case, name, place):
-                difference = (ends[0] - ends[1]) / (2 * STEP)
+                difference = ((ends[0] - ends[1]) * weights).sum() / (2 * STEP)   # no sums of large and small ones
                 assert np.isclose(found[f"d{name}"][place], difference, rtol=tolerance, atol=1e-5), (name, place)
 
 
