@@ -5,7 +5,7 @@
 
 Only the chosen side of a choice is evaluated, so nothing is read that was not read before.  The element is always
 written then, which nobody sees where every branch writes it, where it is a scalar of the region, or where the
-condition reads it anyway.
+condition reads it in any case.
 
 Source: J. R. Allen, K. Kennedy, C. Porterfield, J. Warren, "Conversion of control dependence to data dependence",
 POPL 1983.
@@ -26,6 +26,7 @@ from polysched.scop.body import (
     Load,
     Select,
     assignments,
+    certain_loads,
     walk,
 )
 from polysched.scop.dtypes import DType, common_type
@@ -174,9 +175,12 @@ def _only_target(statement: Statement) -> Access | None:
 
 
 def _may_always_be_written(array: Array, branch: If, twins: Sequence[Access]) -> bool:
-    """Whether the element exists in every instance: one that all ways write, or the condition reads, or a scalar."""
-    named = _loaded(branch.condition)
-    return (array.is_scalar and array.is_temporary) or any(a.reference in named for a in twins) \
+    """Whether the element exists in every instance: one that all ways write, or the condition reads, or a scalar.
+
+    What stands behind `&&`, `||` or `?` in the condition is not always read.
+    """
+    read = set(certain_loads(branch.condition))
+    return (array.is_scalar and array.is_temporary) or any(a.reference in read for a in twins) \
         or _is_always_written((branch,))
 
 

@@ -73,7 +73,7 @@ def within_values(launch: Launch, names: Sequence[str], runs: isl.Set, outside: 
     """What holds of the coordinates of work items, or of the places where their blocks begin, beside `runs`.
 
     Rewrite:  x, 1 <= v < n   ->  x >= 1
-              x, 1 <= v < 32  ->  x >= 1, x = 1 + (a multiple of the edge), x <= 31
+              x, 1 <= v < 32  ->  x >= 1, x = 1 + (a multiple of the edge), x <= 31, if 1 is always among the values
 
     Nothing of launches of which some have no instance: nobody knows where their work items are.
 
@@ -86,13 +86,19 @@ def within_values(launch: Launch, names: Sequence[str], runs: isl.Set, outside: 
     if not runs.is_subset(outside.params()):
         return runs
     for name, function, edge in zip(names, launch.coordinates, edges or (1,) * len(names), strict=True):
-        hull = isl.Set.from_basic_set(image_of(outside, function).simple_hull().remove_divs())
+        values = image_of(outside, function)
+        hull = isl.Set.from_basic_set(values.simple_hull().remove_divs())
         runs = runs.intersect(isl.Set(f"[{name}] -> {{ [v] : v <= {name} }}").intersect(hull).params().remove_divs())
-        least, most = hull.dim_min_val(0), hull.dim_max_val(0)
-        if edge > 1 and least.is_int() and most.is_int():
+        least, most = values.dim_min_val(0), values.dim_max_val(0)
+        if edge > 1 and least.is_int() and most.is_int() and _is_among(least, values, runs):
             runs = runs.intersect(isl.Set(
                 f"[{name}] -> {{ : {name} <= {most} and ({name} - ({least})) mod {edge} = 0 }}"))
     return runs
+
+
+def _is_among(value: isl.Val, values: isl.Set, runs: isl.Set) -> bool:
+    """Whether a value is one of some, whatever the parameters are: the least of a triangle is not that of each row."""
+    return bool(runs.is_subset(values.fix_val(isl.dim_type.set, 0, value).params()))
 
 
 def outer_bounds(values: isl.Set, context: isl.Set) -> tuple[Linear, Linear]:

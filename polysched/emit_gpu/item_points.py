@@ -84,8 +84,9 @@ def _guarded(condition: Condition, node: Node) -> Node:
             return block(tuple(_guarded(condition, child) for child in node.children))
         case For() | Let():
             return replace(node, body=_guarded(condition, node.body))
-        case If(otherwise=None):
-            return replace(node, then=_guarded(condition, node.then))
+        case If():
+            otherwise = None if node.otherwise is None else _guarded(condition, node.otherwise)
+            return If(node.condition, _guarded(condition, node.then), otherwise)
     return If(condition, node)
 
 

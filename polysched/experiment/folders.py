@@ -169,7 +169,7 @@ def load_module(path: Path) -> ModuleType:
 def missing(error: ImportError) -> str:
     """What an experiment needs and is not there, with the extra that brings it."""
     needed = (error.name or "").partition(".")[0]
-    if not isinstance(error, ModuleNotFoundError) or not needed:
+    if not isinstance(error, ModuleNotFoundError) or not needed or needed in sys.modules:   # a part of it is missing
         return f"the experiment needs what is not installed: {error}"
     extra = extra_of(needed)
     return f"the experiment needs {needed}, which is not installed" + (

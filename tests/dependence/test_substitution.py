@@ -74,6 +74,9 @@ BRANCHES = {
     "if (C[i][j] > 3) C[i][j] = A[i][k]; else D[i][j] = 1;": False,
     "if (C[i][j] > 3) { C[i][j] = A[i][k]; C[i][j] += 1; }": False,
     "if (A[i][k] > 3) { if (C[i][j] < 2) C[i][j] = 1; }": False,
+    "if (C[i][j] > 3 && A[i][k] > 3) C[i][j] = A[i][k];": True,
+    "if (A[i][k] > 3 && C[i][j] > 3) C[i][j] = A[i][k];": False,   # the element may not exist
+    "if (A[i][k] > 3 || C[i][j] > 3) C[i][j] = A[i][k];": False,
     "if (A[i][k] > 3) C[i][j] = A[i][k]; else C[i][j] = B[k][j];": True,
     "if (A[i][k] > 3) { if (B[k][j] < 2) C[i][j] = 1; else C[i][j] -= 2; } else C[i][j] = 3;": True,
     "if (A[i][k] > 3) { if (B[k][j] < 2) C[i][j] = 1; } else C[i][j] = 3;": False,

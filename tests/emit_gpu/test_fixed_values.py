@@ -72,3 +72,12 @@ def test_places_of_blocks_of_a_known_number_of_values() -> None:
     (launch,) = mapped(text).launches
     known = within_values(launch, ("x",), isl.Set("{ : }"), launch.domain, (8,))
     assert known.is_equal(isl.Set("[x] -> { : x = 1 or x = 9 or x = 17 }"))
+
+
+def test_places_of_blocks_of_a_triangle_begin_anywhere() -> None:
+    runs = isl.Set("[step] -> { : 0 <= step < 32 }")
+    (launch,) = mapped("void f(float A[33]) {\n#pragma scop\n  for (int i = 1; i < 33; i++) A[i] = 2 * A[i];\n"
+                       "#pragma endscop\n}\n").launches
+    outside = launch.domain.intersect(isl.UnionSet("[step] -> { S0[i] : step < i }"))
+    known = within_values(launch, ("x",), runs, outside, (16,))
+    assert isl.Set("[step, x] -> { : 0 <= step < 32 and step < x <= 32 }").is_subset(known)

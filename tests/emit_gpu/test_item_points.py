@@ -64,6 +64,8 @@ def test_a_condition_around_a_shared_loop_goes_inside() -> None:
     assert jammed(own, TWO_POINTS, X, HELD) == Block((
         If(condition, loop(at(0, 0), "x")),
         If(beside, For("k", constant(0), variable("x") + constant(32), 1, at(32, 1)))))
+    either = If(Comparison("<", variable("m"), variable("n")), loop(one()), loop(one(), "m"))
+    assert jammed(If(condition, either), TWO_POINTS, X, HELD) == If(either.condition, loop(inside), loop(inside, "m"))
 
 
 def test_points_are_a_block_apart() -> None:

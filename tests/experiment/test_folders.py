@@ -103,6 +103,9 @@ def test_what_is_not_installed_is_told_with_the_extra_that_brings_it(
     (tmp_path / "run.py").write_text("import no_such_peer.part\n")
     with pytest.raises(UsageError, match=r"needs no_such_peer, which is not installed: .*'polysched\[peers\]'"):
         load_module(tmp_path / "run.py")
+    (tmp_path / "part.py").write_text("import polysched.no_such_part\n")
+    with pytest.raises(UsageError, match=r"not installed: No module named 'polysched\.no_such_part'"):
+        load_module(tmp_path / "part.py")
 
 
 def test_an_experiment_of_nearly_that_name_is_named() -> None:

@@ -39,6 +39,11 @@ ABSENT = ("void f(int n, int m, double C[n][n], double D[n][n], double A[n][n], 
           "  for (int i = 0; i < n; i++)\n    for (int j = 0; j < n; j++)\n      if (m >= 20)\n"
           "        D[i][j] += B[2 * n + i][j];\n#pragma endscop\n}\n")
 """With a small m the device has no row of B."""
+SHRINKING = ("void f(float C[48][32], float W[33][32], float V[32][32]) {\n#pragma scop\n"
+             "  for (int k = 0; k < 32; k++)\n    for (int i = k + 1; i < 33; i++)\n"
+             "      for (int j = 0; j < 32; j++)\n        for (int l = 0; l < 32; l++)\n"
+             "          C[i][j] = C[i][j] * 0.5f + C[k][31 - j] * W[i][l] * V[l][j];\n#pragma endscop\n}\n")
+"""Each launch begins a row further down, and rows behind its last are the program's."""
 ALL = {"triangle": (TRIANGLE, {"n": 45}), "window": (WINDOW, {"n": 37, "m": 8}), "batch": (BATCH, {"b": 3, "n": 35}),
        "two": (TWO, {"n": 41}), "offset": (OFFSET, {"n": 40}), "sweep": (SWEEP, {"n": 39}),
-       "thirds": (THIRDS, {"n": 40}), "down": (DOWN, {"n": 38})}
+       "thirds": (THIRDS, {"n": 40}), "down": (DOWN, {"n": 38}), "shrinking": (SHRINKING, {})}

@@ -113,7 +113,7 @@ class StatementBuilder:
             raise x.refuse("a constant is written", node, hint="drop `const` from the declaration")
         firsts = [self._affine(s, domain) for s in begin.subscripts]
         numbers = [self._affine(c, domain) for c in counts]
-        if not _inside(x, domain, firsts, numbers, array.extents):
+        if not _inside(x, domain, firsts, numbers, array.extents, stored=at.through_memory):
             firsts, numbers = [None] * len(firsts), [None] * len(numbers)
         single = begin.subscripts[0] if len(begin.subscripts) == len(numbers) == 1 else None
         reference = f"{self.name}_{'w' if writes else 'r'}{self.writes if writes else self.reads}"
@@ -146,17 +146,22 @@ class StatementBuilder:
 
 
 def _inside(x: Extraction, domain: isl.Set, firsts: Sequence[isl.PwAff | None], counts: Sequence[isl.PwAff | None],
-            extents: Sequence[isl.PwAff | None]) -> bool:
-    """Whether a run certainly stays in its rows; those behind stored pointers have no others beside them."""
+            extents: Sequence[isl.PwAff | None], *, stored: bool) -> bool:
+    """Whether a run certainly stays in its rows; those behind stored pointers have no others beside them.
+
+    Parameters
+    ----------
+    stored : a row whose length is not known is behind a stored pointer.
+    """
     outer = len(firsts) - len(counts)
     some = domain.intersect(x.context)
     for count in counts:
         some = some if count is None else some.intersect(count.ge_set(polyhedra.constant(1)))
     for at in range(max(outer, 1), len(firsts)):
         first, count, extent = firsts[at], counts[at - outer], extents[at]
-        if extent is None:
+        if extent is None and stored:
             continue
-        if first is None or count is None or not some.is_subset(
+        if extent is None or first is None or count is None or not some.is_subset(
                 first.ge_set(polyhedra.constant(0)).intersect(first.add(count).le_set(extent))):
             return False
     return True

@@ -144,7 +144,9 @@ class Normaliser:
                     return self._extremum(MAXIMA[e.function], forms, e.dtype)
                 return self._atom(f"{e.function}({', '.join(self.form(a).text() for a in e.arguments)})", e.dtype)
             case Unary():
-                return self._atom(f"{e.op}{self.form(e.operand).text()}", e.dtype)
+                inner = self.form(e.operand)
+                inner = self._converted(inner, e.dtype) if e.op == "~" else inner   # ~ of a byte may be one of an int
+                return self._atom(f"{e.op}{inner.text()}", e.dtype)
             case Binary():
                 left, right = self.form(e.left), self.form(e.right)
                 texts = [f.text() for f in self._as_computed(e, left, right)]
@@ -255,7 +257,7 @@ class Normaliser:
         if form.dtype.is_integer and dtype.is_float and form.low is not None and form.high is not None \
                 and max(-form.low, form.high) <= 1 << MANTISSA_BITS[dtype.name]:
             return Form(form.terms, dtype)
-        return self._atom(f"converted{form.text()}", dtype)
+        return self._atom(_conversion(form, dtype), dtype)
 
     def _linear(self, left: Form, right: Form, sign: int, dtype: DType) -> Form:
         terms = dict(left.terms)
@@ -279,6 +281,11 @@ class Normaliser:
             ends = [a * b for a in (left.low, left.high) for b in (right.low, right.high)]
             known = min(ends), max(ends)
         return self._known(terms, dtype, known)
+
+
+def _conversion(form: Form, dtype: DType) -> str:
+    """The name of a value that may be rounded: it differs between float types, and may stand in a wider one then."""
+    return f"converted{form.text()}" + ("" if dtype.is_integer else f" to {dtype.name}")
 
 
 def _is_unrounded(form: Form) -> bool:

@@ -132,11 +132,21 @@ def test_a_name_that_a_variable_has_is_no_function_of_the_file() -> None:
         from_c_text(shadowed, path="in.c")
 
 
+DECLARED = ("#pragma polysched effects solve(n, d, x) reads d[0:n], x[0:n] writes x[0:n]\n"
+            "#pragma polysched effects until(n, limit, x) reads x[1:n - 1] writes x[1:n - 2]\n")
+
+
+@pytest.mark.parametrize("body", ["for (int i = 0; i < n; i++) s[i] = solve(m, x, A[i]);", "until(n, 3.0, y + 2);"])
+def test_what_is_found_is_what_is_declared(body: str) -> None:
+    found, declared = (from_c_text(head + text(body), path="in.c") for head in ("", DECLARED))
+    for kind in AccessKind:
+        for array in "xyAs":
+            assert reached(found, kind, array).is_equal(reached(declared, kind, array))
+
+
 def test_calling_the_functions_agrees(tmp_path: Path) -> None:
-    """The sections that are found are what a call does: two witnesses."""
+    """The sections that are declared, as they are found, are what a call does."""
     path = tmp_path / "in.c"
-    declared = ("#pragma polysched effects solve(n, d, x) reads d[0:n], x[0:n] writes x[0:n]\n"
-                "#pragma polysched effects until(n, limit, x) reads x[1:n - 1] writes x[1:n - 2]\n")
-    path.write_text(declared + HEAD)
-    found = check_effects(str(path), declared + HEAD, flags=("-O1",))
+    path.write_text(DECLARED + HEAD)
+    found = check_effects(str(path), DECLARED + HEAD, flags=("-O1",))
     assert [(c.problem, c.uncalled) for c in found] == [("", "")] * 2

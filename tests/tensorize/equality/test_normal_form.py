@@ -12,7 +12,20 @@ import pytest
 
 from polysched.errors import BudgetExceededError
 from polysched.scop.body import Binary, Call, Cast, Expr, Literal, Load, Select, Unary
-from polysched.scop.dtypes import BOOL, FLOAT32, FLOAT64, INT8, INT32, INT64, UINT8, UINT32, UINT64, DType
+from polysched.scop.dtypes import (
+    BFLOAT16,
+    BOOL,
+    FLOAT16,
+    FLOAT32,
+    FLOAT64,
+    INT8,
+    INT32,
+    INT64,
+    UINT8,
+    UINT32,
+    UINT64,
+    DType,
+)
 from polysched.tensorize.description.reading import parse
 from polysched.tensorize.description.semantics import Update
 from polysched.tensorize.equality import Verdict, same_function
@@ -124,7 +137,7 @@ OTHER = [
     ("(int64_t)(x * x)", "(int64_t)x * x"), ("(int64_t)(w + 1)", "(int64_t)w + 1"), ("(int8_t)u", "u"),
     ("(int64_t)x < (int64_t)w ? x : w", "x < w ? x : w"), ("x >> 1", "(int32_t)(w >> 1)"), ("x / 2", "x >> 1"),
     ("(float)(x * x)", "(float)x * (float)x"), ("(double)(f + f)", "(double)f + (double)f"),
-    ("(float)q", "(float)(double)q"),
+    ("(float)q", "(float)(double)q"), ("(double)q", "(double)(float)q"),
     ("(uint64_t)x", "(uint64_t)(uint32_t)x"), ("f < d ? f : d", "d < f ? d : f"), ("x && w", "x & w")]
 
 
@@ -136,6 +149,22 @@ def test_spellings_that_have_one_form(left: str, right: str) -> None:
 @pytest.mark.parametrize(("left", "right"), OTHER)
 def test_what_differs_somewhere_has_two_forms(left: str, right: str) -> None:
     assert form(left).text() != form(right).text()
+
+
+def test_what_is_rounded_to_two_types_is_not_one_value() -> None:
+    types = [FLOAT16, BFLOAT16, FLOAT32]
+    for name in ("d", "q"):
+        rounded = [Cast(Cast(LOADS[name], t), FLOAT64) for t in types] + [Cast(LOADS[name], FLOAT64)]
+        assert len({Normaliser().form(e).text() for e in rounded}) == 4
+    half, brain = (Cast(Cast(LOADS["f"], t), FLOAT32) for t in types[:2])
+    assert same_function(half, brain).verdict is not Verdict.EQUAL
+
+
+def test_a_complement_is_one_of_the_bits_of_its_type() -> None:
+    u = LOADS["u"]
+    short, whole = Cast(Unary("~", u, UINT8), INT32), Unary("~", u, INT32)   # 250 and -6 of 5
+    assert Normaliser().form(whole).text() == Normaliser().form(Unary("~", Cast(u, INT32), INT32)).text()
+    assert same_function(short, whole).verdict is Verdict.DIFFERENT
 
 
 def test_the_lesser_in_one_type_is_not_the_lesser_in_another() -> None:

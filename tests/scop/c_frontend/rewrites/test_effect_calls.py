@@ -132,6 +132,15 @@ def test_memory_that_may_overlap_is_all_that_a_function_reaches(tmp_path: Path) 
     same_output(tmp_path, program, main + "}\n" + others + "static int nothing(void) {")
 
 
+@pytest.mark.parametrize("row", ["m * m", "s[0]"])
+def test_rows_whose_length_is_no_sum_of_sizes_may_be_left(row: str) -> None:
+    scop = from_c_text(f"{HEAD}void f(int n, int m, int *s, double *restrict x, double A[restrict n][{row}]) {{\n"
+                       "#pragma scop\nfor (int i = 0; i < n; i++) axpy(9, 2.0, x, A[i]);\n#pragma endscop\n}\n",
+                       path="in.c")
+    others = isl.UnionMap("[n, m] -> { S0[i] -> A[k, 0] : 0 <= i < n and 0 <= k < n }")
+    assert others.intersect_params(scop.context).is_subset(reached(scop, AccessKind.MAY_WRITE, "A"))
+
+
 def test_a_function_without_parameters() -> None:
     scop = from_c_text("int answer(void);\n#pragma polysched effects answer()\nvoid f(int *s) {\n#pragma scop\n"
                        "s[0] = answer();\n#pragma endscop\n}\n", path="in.c")
