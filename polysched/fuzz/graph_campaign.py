@@ -16,7 +16,14 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from polysched.errors import OutputError, PolyschedError, UnsupportedGraphError, WrongResultError
+from polysched.errors import (
+    BrokenLoopsError,
+    InconsistentScopError,
+    OutputError,
+    PolyschedError,
+    UnsupportedGraphError,
+    WrongResultError,
+)
 from polysched.fuzz.operator_graphs import graph_inputs, random_graph
 from polysched.fuzz.twice import inputs_twice, twice
 from polysched.graph.evaluation.interpreter import interpret
@@ -34,6 +41,8 @@ from polysched.tiling import TilingOptions
 WORKER = "polysched.fuzz.graph_worker"
 RIGHT, WRONG, REFUSED, CRASH, TIMEOUT = "right", "wrong", "refused", "crash", "timeout"
 FAULTS = (WRONG, CRASH, TIMEOUT)
+OUR_FAULTS = (WrongResultError, BrokenLoopsError, InconsistentScopError)
+"""Errors that no graph may end with."""
 Drawn: TypeAlias = Literal["graphs", "models", "readings"]
 SLOW_BYTES_PER_SECOND = 1e6
 APPROXIMATE = frozenset({"mixed_precision", "fast_math"})
@@ -96,7 +105,7 @@ def check_graph(seed: int) -> GraphRecord:
         check(compile_graph(graph, fusion="cost").run(inputs), wanted, "the interpreter, kernels by cost")
         _check_twice(graph, inputs, seed)
         return GraphRecord(seed, RIGHT, _check_open(graph, seed))
-    except WrongResultError as error:
+    except OUR_FAULTS as error:
         return GraphRecord(seed, WRONG, str(error))
     except PolyschedError as error:
         return GraphRecord(seed, REFUSED, error.problem)

@@ -1,6 +1,7 @@
 """A random ONNX model by the interpreter of graphs and compiled, against ONNX Runtime and ONNX's references.
 
-The two others differ at times: a result is right where one of them has it.
+The two others differ at times: a result is right where one of them has it.  The compiled model has what the interpreter
+has, or what another has that agrees with the interpreter.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from polysched.errors import PolyschedError, UnsupportedGraphError, UsageError, WrongResultError
-from polysched.fuzz.graph_campaign import REFUSED, RIGHT, WRONG, GraphRecord
+from polysched.fuzz.graph_campaign import OUR_FAULTS, REFUSED, RIGHT, WRONG, GraphRecord
 from polysched.fuzz.onnx_models.drawing import reads
 from polysched.fuzz.onnx_models.models import RandomModel, random_model
 from polysched.graph.evaluation.interpreter import interpret
@@ -123,6 +124,8 @@ def check_model(seed: int, *, compiled: bool = True) -> GraphRecord:
     try:
         graph = load(drawn.proto)
         record = _checked(seed, drawn, graph, compiled)
+    except OUR_FAULTS as error:
+        return GraphRecord(seed, WRONG, f"{error.problem}: {error.witness}; {_named(drawn, drawn.inputs)}")
     except PolyschedError as error:
         return _refused(seed, drawn, error)
     return record
@@ -155,7 +158,7 @@ def _checked(seed: int, drawn: RandomModel, graph: Graph, compiled: bool) -> Gra
             model = model or _compiled(graph, drawn)
             found = _run(model, arrays, is_first=number == 0)
             told = told or ("" if found else "compiled for some sizes only")
-            problem = _judged(found, others) if found and why_differs(found, own) else ""
+            problem = _judged(found, _with(own, others)) if found else ""
         if problem:
             return GraphRecord(seed, WRONG, f"compiled: {problem}; {_named(drawn, arrays)}")
         told = told or ("" if others else "no other evaluation")
@@ -193,6 +196,11 @@ def _run(model: CompiledModel, arrays: Arrays, *, is_first: bool) -> Arrays:
         if is_first:
             raise
         return {}
+
+
+def _with(own: Arrays, others: Mapping[str, Arrays]) -> dict[str, Arrays]:
+    """What the interpreter has, and those others who agree with it."""
+    return {"the interpreter": own, **{name: right for name, right in others.items() if not why_differs(own, right)}}
 
 
 def _judged(found: Arrays, others: Mapping[str, Arrays]) -> str:

@@ -1,7 +1,7 @@
 """Random ONNX models: the operator set, the nodes and the inputs follow from a seed.
 
     drawn = random_model(seed)
-    drawn.proto, drawn.inputs, drawn.open_sizes()
+    drawn.proto, drawn.inputs, drawn.calls()
 """
 
 from __future__ import annotations

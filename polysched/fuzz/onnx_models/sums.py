@@ -137,7 +137,7 @@ def quantised(d: ModelDrawing) -> None:
 
 
 def whole_product(d: ModelDrawing) -> None:
-    """Products of bytes: of matrices and of windows, with zero points given or not, for all or for each column."""
+    """Products of bytes: of matrices and of windows, with zero points given or not."""
     from polysched.fuzz.onnx_models.windows import window
     op = d.pick("MatMulInteger", "ConvInteger", "QLinearMatMul", "QLinearConv", "MatMul")
     left, right = d.draw.choice((("uint8", "uint8"), ("uint8", "int8"), ("int8", "int8")))

@@ -45,7 +45,7 @@ def _activations(site: Site) -> tuple[tuple[Activation, ...], ...]:
 
     Raises
     ------
-    UnsupportedGraphError : one is not had, or there are too many or too few of them or of their parameters.
+    UnsupportedGraphError : one is not had, there are too many or too few of them, or more parameters than they take.
     """
     plain, directions = DEFAULT[site.node.op], _directions(site)
     given = tuple(site.attribute("activations", plain * directions))

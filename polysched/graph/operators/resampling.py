@@ -155,7 +155,7 @@ def _axis(site: Site, number: int, axis: int, scale: float, result: int) -> Axis
         if site.attribute("exclude_outside", 0):
             taps = {p: w for p, w in taps.items() if 0 <= p < before}
             total = sum(taps.values())
-            taps = {p: w / total for p, w in taps.items()}
+            taps = {p: w / total for p, w in taps.items()} if total else taps   # beyond all elements: outside
         rows.append(taps)
     most = max((len(r) for r in rows), default=1)
     places, weights = np.zeros((result, most), np.int64), np.zeros((result, most))

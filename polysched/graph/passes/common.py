@@ -66,9 +66,12 @@ class _Scope:
         return graph.but(nodes=tuple(nodes), constants=constants, types={})
 
     def first_equal(self, name: str, array: np.ndarray) -> str:
-        """The first constant with the same bytes: itself where there is none."""
+        """The first constant of the same type with the same bytes: itself where there is none.
+
+        The letters of NumPy's types (`dtype.str`) do not tell int4, uint4 and floats of 8 bits apart; their names do.
+        """
         sample = array.ravel()[::max(array.size // LIMITS.sampled_elements, 1)].tobytes()
-        alike = self.constants.setdefault((array.dtype.str, array.shape, sample), [])
+        alike = self.constants.setdefault((str(array.dtype), array.shape, sample), [])
         for other, its_array in alike:
             if array.size <= LIMITS.sampled_elements or its_array.tobytes() == array.tobytes():
                 return other

@@ -62,7 +62,7 @@ class FusionPlan:
     bytes_compulsory : inputs and outputs of the graph.
     bytes_apart : the same with the greedy rule for elementwise producers alone.
     refused : patterns that were cheaper, by their nodes, and why not.
-    optimal : the cover is proven the cheapest of the patterns.
+    optimal : the cover is proven the cheapest of the patterns, none of which was left out.
     """
 
     groups: tuple[Group | Beside, ...]
@@ -161,6 +161,7 @@ class _Search:
     Parameters
     ----------
     first : patterns that are kernels whatever a judge says.
+    is_whole : every pattern stayed a candidate until it was judged.
     """
 
     maker: Patterns
@@ -170,6 +171,7 @@ class _Search:
     first: dict[Nodes, Pattern]
     candidates: dict[Nodes, Pattern]
     optimal: bool = True
+    is_whole: bool = True
     work: float = 0.0
 
     def __post_init__(self) -> None:
@@ -203,14 +205,11 @@ class _Search:
         without : covers that are left out.
         """
         while True:
-            if self.work > LIMITS.cover_work_in_all or (
-                    len(self.judged - set(self.first) - self.beside) >= self.most_judged):
-                left = {*self.first, *self.judged, *self.beside}
-                self.candidates = {nodes: p for nodes, p in self.candidates.items() if nodes in left}
+            self.narrow()
             found = cover(self.maker.graph, list(self.candidates.values()), without=without)
             if found is None:
                 return None
-            self.optimal, self.work = found.optimal, self.work + found.work
+            self.optimal, self.work = found.optimal and self.is_whole, self.work + found.work
             asked = [p for p in found.patterns if p.nodes not in self.judged]
             for pattern in asked:
                 self.take(pattern, self.verdict(pattern))
@@ -218,6 +217,18 @@ class _Search:
                 for pattern in found.patterns if not without else ():
                     self.refused.pop(pattern.nodes, None)
                 return found.patterns
+
+    def narrow(self) -> None:
+        """Leave out what was not judged, once that was enough work."""
+        if self.is_out_of_work or len(self.judged - set(self.first) - self.beside) >= self.most_judged:
+            left = {*self.first, *self.judged, *self.beside}
+            self.is_whole = self.is_whole and self.candidates.keys() <= left
+            self.candidates = {nodes: p for nodes, p in self.candidates.items() if nodes in left}
+
+    @property
+    def is_out_of_work(self) -> bool:
+        """Whether the solver has worked on covers as long as it may."""
+        return self.work > LIMITS.cover_work_in_all
 
     def widened(self, chosen: Sequence[Pattern]) -> bool:
         """Try patterns of a cover, and those of the greedy rule, side by side; whether there are new candidates.
@@ -274,4 +285,6 @@ class _Search:
     def reasons(self) -> tuple[tuple[str, str], ...]:
         """The patterns that were cheaper, by their operators, and why not."""
         nodes = self.maker.graph.nodes
-        return tuple((" ".join(nodes[k].op for k in places), why) for places, why in self.refused.items())
+        left_out = () if self.is_whole or not self.is_out_of_work else (
+            ("further patterns", "the solver's work on covers has reached its limit"),)
+        return (*((" ".join(nodes[k].op for k in places), why) for places, why in self.refused.items()), *left_out)

@@ -21,6 +21,9 @@ AS_OPERANDS: dict[str, tuple[tuple[str, int, type], ...]] = {
     "Tile": (("repeats", 1, np.int64),), "OneHot": ()}
 """Attributes of older operator sets, the operand that each became, and its element type."""
 
+OF_THE_DATA = {"Clip": ("min", "max"), "Pad": ("value",)}
+"""Those that were numbers, and are operands of the data's type."""
+
 REDUCTIONS = ("ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2",
               "ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare")
 DEFAULTS: tuple[tuple[str, int, str, Any], ...] = (
@@ -50,10 +53,10 @@ def modernised(node: Node, version: int, constant: Constant) -> Iterator[Node]:
         if name in attributes:
             inputs += [""] * (place + 1 - len(inputs))
             inputs[place] = constant(np.array(_operand(node.op, name, attributes.pop(name)), dtype))
-            if node.op == "Clip":   # bounds were numbers of the data's type
-                bound = f"{node.outputs[0]}_{name}"
-                yield Node.of("CastLike", (inputs[place], node.inputs[0]), (bound,), name=node.name)
-                inputs[place] = bound
+            if name in OF_THE_DATA.get(node.op, ()):
+                number = f"{inputs[place]}_{name}"
+                yield Node.of("CastLike", (inputs[place], node.inputs[0]), (number,), name=node.name)
+                inputs[place] = number
     node = replace(node, op=_newer_name(node.op, version))
     if version < 13 and node.op in ("Softmax", "LogSoftmax", "Hardmax"):
         attributes = {"axis": attributes.get("axis", 1), "flatten": 1}

@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 import pytest
 
-from polysched.errors import UnsupportedGraphError
+from polysched.errors import UnsupportedGraphError, WrongResultError
 from polysched.fuzz.onnx_models import checking
 from polysched.fuzz.onnx_models.checking import check_model, node_by_node, wanted, why_differs
 from polysched.fuzz.onnx_models.models import RandomModel, random_model
@@ -61,3 +61,36 @@ def test_a_further_size_that_no_other_runs_is_left_out(monkeypatch: pytest.Monke
     monkeypatch.setattr(checking, "random_model", lambda seed: drawn)
     assert check_model(0).verdict == "right"
     assert [a["x"].tolist() for a in drawn.calls()] == [[-1, 2], [-1, 2, -1], [-1, 2, -1, 2]]
+
+
+def _one_relu(monkeypatch: pytest.MonkeyPatch) -> np.ndarray:
+    """What the only model that is drawn computes."""
+    x, y = (onnx.helper.make_tensor_value_info(n, 1, [2]) for n in "xy")
+    node = onnx.helper.make_node("Relu", ["x"], ["y"])
+    proto = onnx.helper.make_model(onnx.helper.make_graph([node], "g", [x], [y]), ir_version=8,
+                                   opset_imports=[onnx.helper.make_opsetid("", 13)])
+    drawn = RandomModel(proto, {"x": np.array([-1, 2], np.float32)})
+    monkeypatch.setattr(checking, "random_model", lambda seed: drawn)
+    monkeypatch.setattr(checking, "_compiled", lambda graph, drawn: None)
+    return np.array([0, 2], np.float32)
+
+
+@pytest.mark.parametrize("others", [{}, {"one": 0, "another": 1}, {"one": 0}])
+def test_a_compiled_model_that_contradicts_the_interpreter_is_wrong(monkeypatch: pytest.MonkeyPatch,
+                                                                    others: dict[str, int]) -> None:
+    right = _one_relu(monkeypatch)
+    monkeypatch.setattr(checking, "wanted", lambda proto, arrays: {n: {"y": right + k} for n, k in others.items()})
+    monkeypatch.setattr(checking, "_run", lambda model, arrays, is_first: {"y": right + 1})
+    found = check_model(0)
+    assert (found.verdict, found.reason.split(":")[0]) == ("wrong", "compiled")
+    monkeypatch.setattr(checking, "_run", lambda model, arrays, is_first: {"y": right})
+    assert check_model(0).verdict == "right"
+
+
+def test_a_fault_of_the_compiler_is_no_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
+    _one_relu(monkeypatch)
+
+    def fail(graph: Any, drawn: RandomModel) -> Any:
+        raise WrongResultError("another result", witness="y[0]")
+    monkeypatch.setattr(checking, "_compiled", fail)
+    assert (check_model(0).verdict, check_model(0).reason.split(";")[0]) == ("wrong", "another result: y[0]")

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from polysched.errors import UnsupportedGraphError
+from polysched.graph import from_text, interpret
 from polysched.graph.evaluation.inference import infer
 from polysched.graph.operators.registry import OPERATORS
 from tests.graph.samples import Sample, floats, graph_of, ints, sample
@@ -25,3 +26,14 @@ def test_it_is_refused(case: Sample, problem: str) -> None:
     with pytest.raises(UnsupportedGraphError, match=problem) as refusal:
         infer(graph)
     assert f"node 'y0' ({case[0]})" in str(refusal.value)
+
+
+def test_a_place_whose_neighbours_are_all_outside_is_outside() -> None:
+    graph = from_text("""graph f(x: float32[1, 3]) {
+  const r: float32[4] = [0.0, -0.5, 1.0, 1.0]
+  const s: int64[2] = [1, 4]
+  let y = Resize(x, r, _, s; mode="cubic", coordinate_transformation_mode="tf_crop_and_resize",
+    exclude_outside=1, extrapolation_value=9.0)
+  return y
+}""")
+    assert interpret(graph, {"x": np.arange(3, dtype=np.float32)[None]})["y"].tolist() == [[9, 0, 1, 2]]

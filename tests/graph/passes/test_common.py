@@ -1,8 +1,9 @@
 """Common subexpressions, before and after."""
 
 import numpy as np
+import pytest
 
-from polysched.graph import from_text
+from polysched.graph import from_text, interpret
 from polysched.graph.passes.common import common_subexpressions
 from tests.graph.passes.golden import behind
 
@@ -79,3 +80,17 @@ def test_constants_that_differ_between_the_elements_that_are_looked_at_first_sta
   return d
 }""").but(constants={"k0": one, "k1": other, "k2": same, "k3": negative})
     assert set(common_subexpressions(graph).constants) == {"k0", "k1", "k3"}
+
+
+def test_constants_of_narrow_types_with_the_same_bytes_stay_two() -> None:
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    one = np.array([-1, 2], ml_dtypes.int4)
+    graph = from_text("""graph f(x: float32[2]) {
+  let a = Cast(k; to="float32")
+  let b = Cast(l; to="float32")
+  let c = Add(x, a)
+  let y = Add(c, b)
+  return y
+}""").but(constants={"k": one, "l": np.array([15, 2], ml_dtypes.uint4)})
+    x = {"x": np.zeros(2, np.float32)}
+    assert interpret(common_subexpressions(graph), x)["y"].tolist() == interpret(graph, x)["y"].tolist() == [14, 4]

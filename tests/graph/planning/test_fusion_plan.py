@@ -181,10 +181,12 @@ def test_work_on_covers_ends_and_what_was_judged_is_covered(monkeypatch: pytest.
         asked.append(len(fragment.nodes))
         return Verdict("no")
     graph = graph_of(SOFTMAX)
-    for most in (module.LIMITS.cover_work_in_all, -1.0):
+    for most, is_told in ((module.LIMITS.cover_work_in_all, False), (-1.0, True)):
         monkeypatch.setattr(module, "LIMITS", replace(module.LIMITS, cover_work_in_all=most))
         asked.append(0)
         found = fusion_plan(graph, TARGET, judge=refuse)
         assert sum(len(group.nodes) for group in found.groups) == len(graph.nodes)
+        assert found.optimal is not is_told
+        assert any(nodes == "further patterns" for nodes, _ in found.refused) is is_told
     until_the_end, at_once = asked[1:asked.index(0, 1)], asked[asked.index(0, 1) + 1:]
     assert len(until_the_end) > len(at_once) == 0

@@ -30,6 +30,17 @@ def test_bounds_are_numbers_of_the_type_of_the_data() -> None:
     assert (new.inputs, new.attributes) == (("x", "", *cast.outputs), ())
 
 
+def test_a_padding_is_a_number_of_the_type_of_the_data() -> None:
+    cast, new = modernised(Node.of("Pad", ("x",), ("y",), {"pads": (1, 1), "value": 2.0}), 2, constant)
+    assert (cast.op, MADE[cast.inputs[0]].tolist(), cast.inputs[1]) == ("CastLike", 2.0, "x")
+    assert (MADE[new.inputs[1]].tolist(), new.inputs[2:], new.attributes) == ([1, 1], cast.outputs, ())
+
+
+def test_the_names_of_numbers_are_no_names_of_values() -> None:
+    cast, _ = modernised(Node.of("Clip", ("y_min",), ("y",), {"min": 1.0}), 9, constant)
+    assert not {"y", "y_min"} & set(cast.outputs)
+
+
 def test_a_softmax_over_two_dimensions_is_told_apart() -> None:
     new, = modernised(Node.of("Softmax", ("x",), ("y",)), 11, constant)
     assert dict(new.attributes) == {"axis": 1, "flatten": 1}

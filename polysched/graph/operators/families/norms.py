@@ -19,8 +19,8 @@ def _types(site: Site) -> tuple[TensorType, ...]:
 
 def _norm(site: Site, build: Builder, x: str) -> str:
     axes, p = build.constant(list(range(2, site.type().rank))), site.attribute("p", 2)
-    if p < 3:
-        return build.op(f"ReduceL{p}", x, axes, keepdims=1)
+    if p in (1, 2):   # the first operator set has it as a float
+        return build.op(f"ReduceL{int(p)}", x, axes, keepdims=1)
     exponent, root = (build.constant(np.array(v, site.type().numpy)) for v in (p, 1 / p))
     total = build.op("ReduceSum", build.op("Pow", build.op("Abs", x), exponent), axes, keepdims=1)
     return build.op("Pow", total, root)
