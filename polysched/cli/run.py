@@ -144,8 +144,8 @@ def effects_lines(transformed: TransformedFile, arguments: argparse.Namespace, s
     ------
     WrongResultError : one has other effects.
     """
-    source = transformed.regions[0].scop.source
     from polysched.scop.body import performed_calls
+    source = transformed.regions[0].scop.source
     called = [call for r in transformed.regions for s in r.scop.statements for call in performed_calls(s.body)]
     if source is None or not (called or re.search(r"pragma\s+polysched\s+effects\b", source.text)):
         return []   # a header may declare the effects of what is called

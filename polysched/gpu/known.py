@@ -7,7 +7,7 @@ not: of some 90 sizes of a launch most have edges that another one has, too.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from polysched.scop.budget import require_budget
 
@@ -38,8 +38,7 @@ class Known:
             answer = compute()
             require_budget()
             self._answers[key] = question, answer   # as long as the values live, nothing else has their identity
-        found: Answer = self._answers[key][1]   # type: ignore[assignment]
-        return found
+        return cast(Answer, self._answers[key][1])
 
 
 def _key(value: object) -> Hashable:

@@ -60,7 +60,7 @@ def node_by_node(proto: Any) -> Evaluation:
 
 
 def _node(proto: Any, node: Any, found: Mapping[str, np.ndarray]) -> Mapping[str, np.ndarray]:
-    """The results of one node."""
+    """The results of one node, by ONNX's reference where ONNX Runtime fails, whose errors have no common class."""
     import onnx
 
     def info(name: str, array: np.ndarray) -> Any:

@@ -36,7 +36,8 @@ _SET = isl.dim_type.set
 _NO_TEXT = TextRegion(0, 0, -1, -1, "")
 _ELEMENT = re.compile(r"\(?\*?(?P<name>[A-Za-z_]\w*)\)?(?P<subscripts>(\[\{\}\])*)")
 _HARMLESS = frozenset({"no-alias", "stated", SOME_ELEMENTS})
-"""Assumptions that what a body reaches does not hang on: each access is counted at the pointer that it goes through."""
+"""Assumptions that what a body reaches does not hang on: each access is counted at the pointer that it goes through,
+and only inner extents are assumed to be positive, which C does not let be 0."""
 
 
 @dataclass
