@@ -21,6 +21,8 @@ from types import FrameType
 
 MOST_FRAMES = 8
 FRAMES = "frames-"
+AGAIN = 1.0
+"""CPU seconds until the exception is raised once more: Python drops what a weak reference's callback raises."""
 
 
 class OutOfTime(Exception):
@@ -41,7 +43,7 @@ def time_limit(seconds: float) -> Iterator[None]:
 
     before = signal.signal(signal.SIGPROF, over)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGPROF})  # a parent may have blocked it
-    signal.setitimer(signal.ITIMER_PROF, seconds)
+    signal.setitimer(signal.ITIMER_PROF, seconds, AGAIN)
     try:
         yield
     finally:
