@@ -50,8 +50,8 @@ def memory_of_value(spelling: str) -> MemoryRange:
     return MemoryRange(begin=f"(const char *)&({spelling})", end=f"(const char *)(&({spelling}) + 1)")
 
 
-_KNOWN: WeakKeyDictionary[Scop, dict[str, MemoryRange | None]] = WeakKeyDictionary()
-"""What was found for arrays of a Scop, which is asked for once to judge a region and once to test it."""
+_KNOWN: WeakKeyDictionary[Scop, dict[tuple[str, int], MemoryRange | None]] = WeakKeyDictionary()
+"""What was found within a budget for arrays of a Scop, which is asked for to judge a region and to test it."""
 
 
 def memory_of(scop: Scop, array: Array) -> MemoryRange | None:
@@ -63,10 +63,10 @@ def memory_of(scop: Scop, array: Array) -> MemoryRange | None:
     """
     if array.is_scalar:
         return memory_of_value(array.c_element)
-    known = _KNOWN.setdefault(scop, {})
-    if array.name not in known:
-        known[array.name] = with_budget(MOST_OPERATIONS, lambda: _touched_memory(scop, array))
-    return known[array.name]
+    known, asked = _KNOWN.setdefault(scop, {}), (array.name, MOST_OPERATIONS)
+    if asked not in known:
+        known[asked] = with_budget(MOST_OPERATIONS, lambda: _touched_memory(scop, array))
+    return known[asked]
 
 
 def _touched_memory(scop: Scop, array: Array) -> MemoryRange | None:
