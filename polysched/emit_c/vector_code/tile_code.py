@@ -316,6 +316,7 @@ class TileCode:
                 printer = VectorPrinter(scalar=self.printer_for(instance, read), types=self.types, lanes=self.lanes,
                                         edge=self.edge, scope=replace(scope, registers=held), math=self.math,
                                         shares_divisors=shares_divisors, reads_once=self._reads_once(),
+                                        shared=self._shared_vectors,
                                         past_caches=self.tile.past_caches, sums_up=bool(self.tile.partials))
                 add_statements(statement_at(self.scop, instance).body, printer)
         return scope.lines
@@ -326,6 +327,15 @@ class TileCode:
         They do where rows are few, and where a loop is unrolled whose sums leave hardly a register.
         """
         return 1 < self._rows <= MOST_FOLDED or self._shared_rows.leave_no_register
+
+    @cached_property
+    def _shared_vectors(self) -> frozenset[Reach]:
+        """Vectors outside of panels that compilers would read again for each of a few rows that shares them."""
+        if not 1 < self._rows <= MOST_FOLDED or self._first_unrolled is not None:
+            return frozenset()
+        rows = frozenset(edge.variable for edge in self.tile.edges if not edge.simd)
+        return frozenset(key for a in self.accesses(self.lanes) for key in a.keys if not a.writes
+                         and key.lanes is Lanes.UNIT and not _depends(a.generic, rows))
 
     def _moved(self, registers: Mapping[Reach, Piece], instance: StatementInstance, point: Point,
                read: Point) -> dict[Reach, Piece]:
