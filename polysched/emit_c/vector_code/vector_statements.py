@@ -86,8 +86,7 @@ def _masked(item: Assign, printer: VectorPrinter, mask: CText) -> list[str]:
         raise NotVectorised("a conditional assignment does not move by one element")
     if item.op in ("/", "%") and item.dtype.is_integer:
         raise NotVectorised("a conditional integer division may trap")
-    if where not in printer.scope.own and not (held and _accumulates(held, item, printer)) and not can_be_written(
-            printer.scop, printer.scalar.statement, access):
+    if not _may_be_written(access, where, item, printer):
         raise NotVectorised("a conditional assignment may be to an element that is not the program's to write")
     printer.require_always(item.value)
     neutral = None if held is None or item.op is None else _changes_nothing(item.op, held.dtype)
@@ -100,6 +99,13 @@ def _masked(item: Assign, printer: VectorPrinter, mask: CText) -> list[str]:
     new = _new_value(item, printer, old, always=True)
     place = held.text if held else printer.memory(access, where, item.dtype)
     return [f"{place} = {printer.blend(mask, new, old).text};"]
+
+
+def _may_be_written(access: Access, where: Reach, item: Assign, printer: VectorPrinter) -> bool:
+    """Whether a masked assignment may write the old value in the other lanes."""
+    held = printer.scope.held(where)
+    return where in printer.scope.own or (held is not None and _accumulates(held, item, printer)) or can_be_written(
+        printer.scop, printer.scalar.statement, access)
 
 
 def _accumulates(held: Piece, item: Assign, printer: VectorPrinter) -> bool:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from polysched.fuzz.affine import Affine
 from polysched.fuzz.matches.c_tree import (
+    COMPARISONS,
     TYPES,
     Assign,
     Binary,
@@ -364,10 +365,9 @@ class _Drawer:
         """One or two results by a comparison or a mask: two values, a value or the old one, a sum or the old one."""
         floats = self.random.random() < 0.2
         types = (self.random.choice(FLOATS),) if floats else (*NARROW, "int32_t", "uint32_t")
-        c = self.result("C", self.random.choice(types))
-        d = self.result("D", self.arrays["C"])
+        c, d = self.result("C", self.random.choice(types)), self.result("D", self.random.choice(types))
         a, b, m = self.inputs(3, reduced=False, types=types)
-        zero, compare = Number("0"), Binary(self.random.choice((">", "<", ">=", "<=", "==", "!=")), a, b)
+        zero, compare = Number("0"), Binary(self.random.choice(COMPARISONS), a, b)
         test = self.random.choice((
             compare, compare, Binary("<", m, zero), Binary("!=", m, zero), Binary("<", a, c),
             Binary("&&", compare, Binary(">", m, zero)), Binary("||", Binary(">", a, zero), Binary("<", b, m)),
@@ -376,10 +376,9 @@ class _Drawer:
                                    (a, c), (b, c), (Binary("+", c, a), c), (Number("-1"), zero)))
         body = [Assign(c, "=", Choice(test, x, y))]
         if self.random.random() < 0.4 and c not in walk((test, x, y)):
-            body.append(Assign(d, "=", self.random.choice((
-                Choice(test, y, x), Choice(test, b, a), Choice(test, m, d)))))
-        used = {e.array for e in walk(tuple(body)) if isinstance(e, Element)}
-        self.arrays = {n: t for n, t in self.arrays.items() if n in used}
+            others = Choice(test, y, x), Choice(test, b, a), Choice(test, m, d)
+            body.append(Assign(d, "=", self.random.choice(others)))
+        self.arrays = {e.array: self.arrays[e.array] for e in walk(tuple(body)) if isinstance(e, Element)}
         return loops(self.lanes, tuple(body)), {n for n, _ in self.lanes}, set()
 
     # parts

@@ -171,8 +171,11 @@ class Normaliser:
             return self._atom(" * ".join(sorted((left.text(), right.text()))), dtype)
         return Form(terms, dtype)
 
-    def _is_sum_of_floats(self, form: Form) -> bool:
+    def _is_sum_of_floats(self, form: Form, dtype: DType) -> bool:
         """Whether an integer is the same sum and product of its parts as floats, the sign of a zero included."""
+        if not form.dtype.is_integer or not dtype.is_float or form.low is None or form.high is None \
+                or max(-form.low, form.high) > 1 << MANTISSA_BITS[dtype.name]:
+            return False
         if self.numbers or is_number(form.terms) or (
                 len(form.terms) == 1 and len(form.terms[0][0]) == 1 and form.terms[0][1] >= 1):
             return True
@@ -311,8 +314,7 @@ class Normaliser:
             return self._atom(f"widened{form.text()}", dtype, form.dtype.value_range())
         if form.dtype.is_float and dtype.is_float and widens(form.dtype, dtype) and _is_unrounded(form):
             return Form(form.terms, dtype)
-        if form.dtype.is_integer and dtype.is_float and form.low is not None and form.high is not None \
-                and max(-form.low, form.high) <= 1 << MANTISSA_BITS[dtype.name] and self._is_sum_of_floats(form):
+        if self._is_sum_of_floats(form, dtype):
             return Form(form.terms, dtype)
         return self._atom(_conversion(form, dtype), dtype)
 
