@@ -376,8 +376,7 @@ class _Drawer:
                                    (a, c), (b, c), (Binary("+", c, a), c), (Number("-1"), zero)))
         body = [Assign(c, "=", Choice(test, x, y))]
         if self.random.random() < 0.4 and c not in walk((test, x, y)):
-            others = Choice(test, y, x), Choice(test, b, a), Choice(test, m, d)
-            body.append(Assign(d, "=", self.random.choice(others)))
+            body.append(Assign(d, "=", Choice(test, *self.random.choice(((y, x), (b, a), (m, d))))))
         self.arrays = {e.array: self.arrays[e.array] for e in walk(tuple(body)) if isinstance(e, Element)}
         return loops(self.lanes, tuple(body)), {n for n, _ in self.lanes}, set()
 
