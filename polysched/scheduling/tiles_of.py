@@ -99,14 +99,22 @@ def bodies(instances: isl.Set, domain: isl.Set, drawn: tuple[int, ...], fixed: M
     Parameters
     ----------
     instances : those of the tile, as `fibre` gives them.
-    around : the tile without the border of the domain, as `whole_tile` gives it: its constraints cut every piece, also
-        those that the border makes redundant for integers, but not for what is drawn half a step beyond them.
+    around : the tile without the border of the domain, as `whole_tile` gives it. Within the border it is the body where
+        both are polyhedra: isl leaves out constraints that are redundant for integers, and tightens others, so that
+        the instances alone would be drawn over a neighbour or apart from it.
     domain : all of the statement, without parameters; its constraints cut every tile at the border.
     drawn : the dimensions that stay, in the order of the axes.
     fixed : the values of all others.
     expected : the points of the slice that the pieces together must hold.
     """
     wanted = {_in_order(point, drawn) for point in expected}
+    border = sliced(domain, fixed)
+    outside = _one_polyhedron(border)
+    if around is not None:
+        whole = sliced(around, fixed)
+        outside = (*outside, *_one_polyhedron(whole))
+        if _one_polyhedron(whole) and _one_polyhedron(border) and set(points_of(whole.intersect(border))) == wanted:
+            return (_along(outside, drawn),)
     piece = sliced(instances, fixed).remove_divs()
     if set(points_of(piece)) != wanted:   # isl has tightened a border with a division
         if len(wanted) > MOST_POINTS_OF_HULL:
@@ -114,18 +122,19 @@ def bodies(instances: isl.Set, domain: isl.Set, drawn: tuple[int, ...], fixed: M
         piece = isl.Set.from_basic_set(_set_of(wanted).convex_hull())
         if set(points_of(piece)) != wanted:
             return ()
-    outside = _one_polyhedron(sliced(domain, fixed))
-    if around is not None:
-        outside = (*outside, *_one_polyhedron(sliced(around, fixed)))
-    ranks = [sorted(drawn).index(d) for d in drawn]
     found = []
     for part in _basic_sets(piece):
         spaces = half_spaces(part)
         if spaces is None:
             return ()
-        found.append(tuple(HalfSpace(tuple(space.normal[r] for r in ranks), space.offset)
-                           for space in (*spaces, *outside)))
+        found.append(_along((*spaces, *outside), drawn))
     return tuple(found)
+
+
+def _along(spaces: Iterable[HalfSpace], drawn: tuple[int, ...]) -> tuple[HalfSpace, ...]:
+    """Half-spaces over the dimensions in the order of the axes."""
+    ranks = [sorted(drawn).index(d) for d in drawn]
+    return tuple(HalfSpace(tuple(space.normal[r] for r in ranks), space.offset) for space in spaces)
 
 
 def _one_polyhedron(instances: isl.Set) -> tuple[HalfSpace, ...]:
