@@ -22,7 +22,8 @@ CHOSEN = {   # body, statements behind it
     "its own": ("int32_t X[5]; if (A[i] < B[i]) X[i] = A[i];", 1),
     "the largest and its place": ("Q[0] = 3; if (P[0] < A[i]) { P[0] = A[i]; Q[0] = i; }", 2),
     "the condition reads what is written": ("if (P[i] < A[i]) { P[i] = B[i]; Q[i] = 3; } else Q[i] = 5;", 2),
-    "three in a row": ("Q[i] = 2; if (P[i] < A[i]) { F[i] = P[i + 1]; P[i] = B[i]; Q[i] = A[i]; } else F[i] = Q[i];", 3),
+    "three in a row": ("Q[i] = 2; if (P[i] < A[i]) { F[i] = P[i + 1]; P[i] = B[i]; Q[i] = A[i]; } "
+                       "else F[i] = Q[i];", 3),
     "nested": ("P[i] = 5; F[i] = 6; if (A[i] < B[i]) { if (A[i] > 0) P[i] = A[i]; else F[i] = 1; } "
                "else { P[i] = 3; F[i] = B[i]; }", 2),
     "sums": ("if (A[i] < B[i]) { P[i] += A[i]; Q[i] -= 2; } else { Q[i] = B[i]; P[i] = 3; }", 2),
