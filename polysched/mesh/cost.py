@@ -37,15 +37,16 @@ class Ledger:
     graph, target : what is placed on what.
     rectangles : of the operators, in their order.
     traffic : makes the flows.
+    orders : of the routes; None for all along their rows first.
     """
 
     def __init__(self, graph: OperatorGraph, target: MeshTarget, rectangles: Sequence[Rectangle],
-                 traffic: Traffic | None = None) -> None:
+                 traffic: Traffic | None = None, orders: Sequence[str] | None = None) -> None:
         self.graph = graph
         self.target = target
         self.traffic = traffic or Traffic(target)
         self.rectangles = list(rectangles)
-        self.orders = ["xy"] * len(graph.messages)
+        self.orders = ["xy"] * len(graph.messages) if orders is None else list(orders)
         self.flows = [self._flow(n) for n in range(len(graph.messages))]
         self.loads = total_loads(self.flows, target)
         self.hop_bytes = sum(f.hop_bytes for f in self.flows)
@@ -100,9 +101,10 @@ class Ledger:
         return old
 
 
-def scored(graph: OperatorGraph, target: MeshTarget, rectangles: Sequence[Rectangle]) -> int:
+def scored(graph: OperatorGraph, target: MeshTarget, rectangles: Sequence[Rectangle],
+           traffic: Traffic | None = None) -> int:
     """The score of rectangles with routes along the rows first."""
-    return Ledger(graph, target, rectangles).score
+    return Ledger(graph, target, rectangles, traffic).score
 
 
 def turn_routes(ledger: Ledger) -> int:

@@ -80,8 +80,9 @@ def test_cores_that_dead_ones_cut_off_are_not_used(method) -> None:
     verify(placement)
     assert all((r.row, r.column) != (0, 0) for r in placement.rectangles)
     assert "dead cores cut off 1 core, used by nothing" in placement.notes
+    assert placement.target == corner
     halves = MeshTarget(rows=2, columns=5, dead=((0, 2), (1, 2)))
-    with pytest.raises(PlacementError, match="need 5 cores, and 4 live"):
+    with pytest.raises(PlacementError, match="need 5 cores, and 4 of the 8 that live can reach each other"):
         place(random_graph(3, 5, single=True), halves, PlaceOptions(method=method))
 
 
