@@ -36,7 +36,7 @@ class Annealed:
 
 def anneal(graph: OperatorGraph, target: MeshTarget, rectangles: Sequence[Rectangle], *, seed: int = 0,
            moves: int | None = None, choices: Sequence[Sequence[Shape]] | None = None,
-           turns: bool = False, traffic: Traffic | None = None) -> Annealed:
+           turns: bool = False, soft: bool = False, traffic: Traffic | None = None) -> Annealed:
     """The best placement that moves and swaps of rectangles come to; never one that is worse than the first.
 
     Parameters
@@ -46,26 +46,28 @@ def anneal(graph: OperatorGraph, target: MeshTarget, rectangles: Sequence[Rectan
     moves : to try; None for `LIMITS.moves_per_operator` per operator, `LIMITS.most_moves` at most.
     choices : other shapes that each operator may take on the way; None keeps all shapes.
     turns : messages may go along their column first.
+    soft : judge the first moves by all large loads, not by the largest alone: where many links have that, moving one
+        message off gains nothing yet.
     traffic : makes the flows, and may know many already.
     """
     count = min(LIMITS.most_moves, LIMITS.moves_per_operator * len(rectangles)) if moves is None else moves
     ledger, draw = Ledger(graph, target, rectangles, traffic), random.Random(seed)
     board = _Board(target, rectangles)
-    score = best = ledger.score
-    kept = Annealed(rectangles=tuple(rectangles), orders=tuple(ledger.orders), score=score)
+    best, score = ledger.score, ledger.energy if soft else ledger.score
+    kept = Annealed(rectangles=tuple(rectangles), orders=tuple(ledger.orders), score=best)
     first = score
     for step in range(count if first else 0):
         temperature = first * LIMITS.hot_share * (LIMITS.cold_share / LIMITS.hot_share) ** (step / count)
         undo = _changed(ledger, board, draw, choices, turns=turns)
         if undo is None:
             continue
-        after = ledger.score
+        after = ledger.energy if soft and step < LIMITS.soft_share * count else ledger.score
         if after <= score or draw.random() < math.exp((score - after) / temperature):
             board.move(undo.rectangles, {n: ledger.rectangles[n] for n in undo.rectangles})
             score = after
-            if score < best:
-                best = score
-                kept = Annealed(rectangles=tuple(ledger.rectangles), orders=tuple(ledger.orders), score=score)
+            if ledger.score < best:
+                best = ledger.score
+                kept = Annealed(rectangles=tuple(ledger.rectangles), orders=tuple(ledger.orders), score=best)
         else:
             ledger.undo(undo)
     return kept

@@ -61,6 +61,17 @@ class Ledger:
         """What the search makes small: `LIMITS.congestion_weight` times the largest load, and the byte hops."""
         return LIMITS.congestion_weight * self.largest + self.hop_bytes
 
+    @property
+    def energy(self) -> float:
+        """The score with the loads' 8-norm for the largest one: it falls, too, where one of several large ones does."""
+        largest = self.largest
+        if not largest:
+            return self.hop_bytes
+        powers = self.loads / largest
+        for _ in range(3):
+            powers *= powers
+        return float(LIMITS.congestion_weight * largest * powers.sum() ** 0.125 + self.hop_bytes)
+
     def move(self, places: Mapping[int, Rectangle]) -> Undo:
         """Put operators elsewhere."""
         before = {n: self.rectangles[n] for n in places}

@@ -87,6 +87,9 @@ class MeshLimits:
         0.5, unit="1", source="first guess: of the moves, to a place beside an operator at the other end of a message")
     most_pushed: int = constant(
         2, unit="operators", source="first guess: that make room for another one's new place")
+    soft_share: float = constant(
+        0.7, unit="1", source="first guess: of the moves, the first ones, that are judged by all large loads, not by "
+                              "the largest alone")
     turn_share: float = constant(
         0.1, unit="1", source="first guess: of the moves, a message along the other way, where that may be")
     reshape_share: float = constant(

@@ -173,7 +173,7 @@ def _reshaped(graph: OperatorGraph, target: MeshTarget, shapes: tuple[Shape, ...
             continue
         annealed.add(other)
         moved = anneal(graph, target, first, seed=options.seed, choices=choices, turns=options.routing == "adaptive",
-                       traffic=traffic)
+                       soft=len(annealed) % 2 == 1, traffic=traffic)
         best = min(best, moved, key=lambda a: a.score)
     chosen = tuple(next(s for s in (own, *of_one) if (s.rows, s.columns) == (r.rows, r.columns))
                    for own, of_one, r in zip(shapes, choices, best.rectangles, strict=True))

@@ -71,7 +71,8 @@ struct worker {
   long rest;             /* it was told to stop for that */
   pthread_t thread;
   sigjmp_buf back;                     /* behind the run, for a reset */
-  volatile sig_atomic_t inside, reset; /* it runs a job that may be reset; it shall be */
+  volatile sig_atomic_t inside;        /* it runs a job that may be reset */
+  int reset;                           /* it shall be; set by another thread */
   timer_t again;                       /* sends the signal once more */
   int flag __attribute__((aligned(64)));
 };
@@ -95,7 +96,7 @@ static uintptr_t interrupted_at(const ucontext_t *context) {
    use of a thread's own variables does.  Then the signal comes again; one that comes too late has nothing to leave. */
 static void leave(int signal, siginfo_t *info, void *context) {
   (void)signal, (void)info;
-  if (!own || !own->inside || !own->reset)
+  if (!own || !own->inside || !__atomic_load_n(&own->reset, __ATOMIC_RELAXED))
     return;
   const uintptr_t at = interrupted_at(context);
   if (at >= own->job->code && at < own->job->code_end) {
@@ -188,7 +189,7 @@ static void ask(struct worker *w) {
     w->asked = now();
     __atomic_store_n(&w->flag, 1, __ATOMIC_RELAXED);
     if (o->reset && j->resettable && tile > o->reset_seconds && j->in_a_row < o->most_in_a_row) {
-      w->reset = 1;
+      __atomic_store_n(&w->reset, 1, __ATOMIC_RELAXED);
       pthread_kill(w->thread, RESET_SIGNAL);
     }
   }
@@ -232,7 +233,7 @@ static void ran(struct worker *w, struct job *j, int status, double begin, doubl
   j->taken = 0;
   w->job = 0;
   w->asked = 0;
-  w->reset = 0;
+  __atomic_store_n(&w->reset, 0, __ATOMIC_RELAXED);
   w->rest = 0;
   if (!s->ended && all_done(s))
     ended(s);
