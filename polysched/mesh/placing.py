@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -167,14 +168,15 @@ def _reshaped(graph: OperatorGraph, target: MeshTarget, shapes: tuple[Shape, ...
     packed = sorted([(given.score, shapes, given.rectangles), *(
         (scored(graph, target, r, traffic), other, r) for other in tried
         for r in _packings(graph, other, target, random.Random(options.seed)))])
-    best, annealed = given, set[tuple[Shape, ...]]()
+    turns, begun = options.routing == "adaptive", dict[tuple[Shape, ...], tuple[Rectangle, ...]]()
     for _, other, first in packed:
-        if other in annealed or len(annealed) == LIMITS.reshaped_annealings:
-            continue
-        annealed.add(other)
-        moved = anneal(graph, target, first, seed=options.seed, choices=choices, turns=options.routing == "adaptive",
-                       soft=len(annealed) % 2 == 1, traffic=traffic)
-        best = min(best, moved, key=lambda a: a.score)
+        begun.setdefault(other, first)
+    found = [given, *(anneal(graph, target, first, seed=options.seed, choices=choices, turns=turns, traffic=traffic,
+                             soft=other != shapes)
+                      for other, first in itertools.islice(begun.items(), LIMITS.reshaped_annealings))]
+    best = min(found, key=lambda a: a.score)
+    best = min(best, anneal(graph, target, best.rectangles, seed=options.seed, choices=choices, turns=turns,
+                            traffic=traffic), key=lambda a: a.score)
     chosen = tuple(next(s for s in (own, *of_one) if (s.rows, s.columns) == (r.rows, r.columns))
                    for own, of_one, r in zip(shapes, choices, best.rectangles, strict=True))
     changed = sum(a != b for a, b in zip(shapes, chosen, strict=True))

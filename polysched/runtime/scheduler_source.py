@@ -243,8 +243,17 @@ static struct timespec time_of(double seconds) {
   return (struct timespec){(time_t)seconds, (long)((seconds - (time_t)seconds) * 1e9)};
 }
 
-static int rests(const struct state *s, double owed) {
-  return s->told->fifo && owed > 0 && owed >= s->options.rest_share * s->options.rest_every;
+/* whether a thread rests now: it owes enough, and no request comes soon, unless it owes much more than that */
+static int rests(const struct state *s, double owed, double at) {
+  const double least = s->options.rest_share * s->options.rest_every;
+  if (!s->told->fifo || owed <= 0 || owed < least)
+    return 0;
+  int soon = 0;
+  for (long n = 0; n < s->count; n++) {
+    const struct job *j = &s->jobs[n];
+    soon |= j->real_time && j->released < j->requests && release_of(j, s, j->released) < at + 2 * owed;
+  }
+  return !soon || owed > 3 * least;
 }
 
 /* Waits for work: at most as long as rest is owed, or for any time where that is 0. */
@@ -275,11 +284,16 @@ static void *have_rest(void *given) {
       struct worker *w = &team[n];
       if (!w->job || w->asked || w->rest)
         continue;
-      const double due = w->begin + s->options.rest_every - w->owed / s->options.rest_share;
-      if (due <= t) {
+      const double owed = w->owed + s->options.rest_share * (t - w->begin);
+      if (rests(s, owed, t)) {
         w->rest = 1;
         __atomic_store_n(&w->flag, 1, __ATOMIC_RELAXED);
-      } else if (due < next)
+        continue;
+      }
+      double due = w->begin + s->options.rest_every - w->owed / s->options.rest_share;
+      if (due < t + s->options.rest_every / 16)   /* a request comes soon */
+        due = t + s->options.rest_every / 16;
+      if (due < next)
         next = due;
     }
     const struct timespec until = time_of(next);
@@ -300,7 +314,7 @@ static void *work(void *given) {
   w->thread = pthread_self();
   for (;;) {
     struct job *j = urgent(s);
-    if (!j && !s->ended && rests(s, w->owed)) {
+    if (!j && !s->ended && rests(s, w->owed, now())) {
       wait_for_work(w, w->owed);
       continue;
     }
