@@ -94,8 +94,8 @@ class KernelGraph(Shown):
 
     def to_text(self) -> str:
         """The file again; `read_kernel_graph` of it gives an equal value."""
-        lines = ["Solver Parameters", *(f"{name}={value}" for name, value in self.parameters)] if self.parameters else []
-        lines.append("Node Definitions")
+        lines = ["Solver Parameters"] if self.parameters else []
+        lines += [*(f"{name}={value}" for name, value in self.parameters), "Node Definitions"]
         lines += [" ".join([n.name, *([f"name={n.label}"] if n.label else []),
                             *(f"{name}={value}" for name, value in n.arguments)]) for n in self.nodes]
         lines.append("Connectivity")

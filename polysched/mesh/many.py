@@ -150,8 +150,9 @@ def _notes(operators: ManyOperators, target: MeshTarget, hops: np.ndarray) -> It
     total = int(operators.bytes.sum())
     if total:
         far = int(hops.argmax())
-        yield (f"a byte travels {(hops * operators.bytes).sum() / total:.2f} hops on average; the farthest message goes "
-               f"{int(hops[far])}, from operator {int(operators.sources[far])} to {int(operators.sinks[far])}")
+        average = (hops * operators.bytes).sum() / total
+        yield (f"a byte travels {average:.2f} hops on average; the farthest message goes {int(hops[far])}, "
+               f"from operator {int(operators.sources[far])} to {int(operators.sinks[far])}")
 
 
 def hop_bytes_bound(operators: ManyOperators) -> int:

@@ -99,10 +99,10 @@ class Traffic:
         PlacementError : dead cores keep the two apart.
         """
         if self.target.dead:
-            key = (message.bytes, message.cut, source, sink, order)
-            if key not in self._straight:
-                self._straight[key] = self._around(message, source, sink, order)
-            return self._straight[key]
+            whole = (message.bytes, message.cut, source, sink, order)
+            if whole not in self._straight:
+                self._straight[whole] = self._around(message, source, sink, order)
+            return self._straight[whole]
         row, column = min(source.row, sink.row), min(source.column, sink.column)
         key = (message.bytes, message.cut, sink.row - source.row, sink.column - source.column, source.rows,
                source.columns, sink.rows, sink.columns, order)

@@ -25,8 +25,8 @@ class RuntimeLimits:
         3, unit="resets", source="of a run in a row, so that it ends; first guess")
     # scheduler_source.py
     rest_share: float = constant(
-        0.07, unit="1", source="of the time that SCHED_FIFO threads take: left to ordinary ones, which Linux gives 0.05 "
-                               "of each second in one piece otherwise (sched_rt_runtime_us)")
+        0.07, unit="1", source="of the time that SCHED_FIFO threads take: left to ordinary ones, to which Linux gives "
+                               "0.05 of each second in one piece otherwise (sched_rt_runtime_us)")
     rest_every: float = constant(
         0.01, unit="s", source="between two rests of best effort under SCHED_FIFO, of which each is that share")
     again_seconds: float = constant(

@@ -216,8 +216,8 @@ class _Job(ctypes.Structure):
 
 class _Options(ctypes.Structure):
     _fields_ = [*((n, ctypes.c_long) for n in ("workers", "preempt", "all_beside", "fifo", "most_yields", "reset",
-                                               "most_in_a_row")), *((n, ctypes.c_double) for n in ("reset_seconds", "rest_share",
-                                                                                  "rest_every"))]
+                                               "most_in_a_row")),
+                *((n, ctypes.c_double) for n in ("reset_seconds", "rest_share", "rest_every"))]
 
 
 class _Told(ctypes.Structure):

@@ -45,7 +45,8 @@ cblock[ 1]:0\t->\tdblock[ 12]:0\t46x46x128
 """)
     assert graph.parameters == (("wirepenalty", "1"), ("timelimit", "3600"))
     assert [(n.name, n.label) for n in graph.nodes] == [("input[0]", ""), ("cblock[1]", "k01"), ("dblock[12]", "")]
-    assert (graph.edges[1].source, graph.edges[1].sink, graph.edges[1].shape) == ("cblock[1]", "dblock[12]", "46x46x128")
+    last = graph.edges[1]
+    assert (last.source, last.sink, last.shape) == ("cblock[1]", "dblock[12]", "46x46x128")
     assert read_kernel_graph(graph.to_text()) == graph
 
 

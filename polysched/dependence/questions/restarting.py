@@ -17,7 +17,6 @@ import islpy as isl
 from polysched.dependence.dependences import DependenceKind, Dependences
 from polysched.scop.scop import Access, AccessKind, Statement
 
-
 SMALL = 16
 """Of parameters in a witness, where there is one so small."""
 
@@ -86,8 +85,8 @@ def restartable(dependences: Dependences, instances: isl.UnionSet) -> Restart:
                     both = write.relation.intersect_domain(own[writer.name]).range().intersect(before)
                     both = both.intersect_params(scop.context)
                     if not both.is_empty():
-                        found.append(Overwritten(array=read.array, element=str(_small(both).sample()), reader=reader.name,
-                                                 writer=writer.name))
+                        found.append(Overwritten(array=read.array, element=str(_small(both).sample()),
+                                                 reader=reader.name, writer=writer.name))
     uncertain = [a for s in scop.statements for a in s.accesses
                  if not own[s.name].is_empty() and (not a.exact or a.kind is AccessKind.MAY_WRITE)]
     return Restart(overwritten=tuple(found), exact=not dependences.by_memory and not uncertain)
