@@ -15,6 +15,7 @@ from polysched.model.compiling import compile_graph
 from polysched.model.planned import by_default, in_blocks, online_or_whole, planned, prepared, stitched_verdict
 from polysched.pipeline.options import PipelineOptions
 from polysched.target import host
+from tests.tiers import and_campaign
 
 PRODUCT = from_text("""graph f(x: float32[8, 32], w: float32[32, 64]) {
   let a = MatMul(x, w)
@@ -142,7 +143,7 @@ def test_kernels_of_open_sizes_are_by_the_cost_at_likely_ones(fusion: module.Fus
     assert len(plan.kernels) == kernels
 
 
-@pytest.mark.parametrize("likely", [{"N": (1, 32)}, {"N": 7}])
+@pytest.mark.parametrize("likely", and_campaign([{"N": (1, 32)}], [{"N": 7}]))
 def test_a_stitched_kernel_is_right_at_all_sizes(likely: dict) -> None:
     graph = from_text(OPEN)
     model = compile_graph(graph, likely=likely)
