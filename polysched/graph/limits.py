@@ -37,6 +37,11 @@ class GraphLimits:
     longest_witness: int = constant(
         300, unit="characters", source="of what a refusal quotes from a model: some lines of a terminal")
 
+    # operators/resampling.py
+    most_neighbours: int = constant(
+        1 << 20, unit="elements", source="that are weighed for one axis of a `Resize`: some seconds in Python; images "
+                                         "have under 100,000")
+
     # operators/movement.py
     largest_open_extent: int = constant(
         1 << 24, unit="elements", source="larger ends of slices mean the end: exporters write 1e9; tested when it runs")
