@@ -149,6 +149,11 @@ class GraphLimits:
     most_fused_nodes: int = constant(
         24, unit="nodes", source="of one elementwise or stitched kernel: compile time grows with its expression")
 
+    # reading/apart.py
+    least_apart: int = constant(
+        1 << 20, unit="bytes", source="of a constant that is read into an array of its own: copies of shorter ones "
+                                      "cost little, and shapes, which onnx looks into, are short")
+
     # reading/checked_nodes.py
     most_attribute_elements: int = constant(
         1 << 16, unit="numbers", source="or characters of one attribute that is no tensor; real models have under 100")
