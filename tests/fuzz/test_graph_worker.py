@@ -15,5 +15,5 @@ def test_a_report_per_graph(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(graph_worker, "start", lambda _: ({"check": [3, 5], "drawn": "graphs"}, SimpleNamespace(
         report=lambda **values: told.append(values))))
     graph_worker.main(["worker", "request", "3"])
-    assert told == [*({"result": {"seed": s, "verdict": "refused", "reason": "why"}} for s in (3, 5)),
+    assert told == [*({"result": {"seed": s, "verdict": "refused", "reason": "why", "drawn": "graphs"}} for s in (3, 5)),
                     {"end": "finished"}]
