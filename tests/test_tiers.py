@@ -39,8 +39,11 @@ def test_a_run_of_a_few_tests_renews_the_record_of_these() -> None:
 def test_parameters_that_take_long_in_all_are_left_to_campaigns_but_for_some() -> None:
     seconds = [(f"a.py::many[{k}]", 1.0) for k in range(9)] + [("a.py::many[3]", 1.0), ("b.py::one", 50.0)]
     assert left_to_campaigns(seconds, most=2) == [f"a.py::many[{k}]" for k in (1, 2, 4, 6, 7)]   # 4.5 of 10 s stay
-    assert left_to_campaigns(seconds, most=0.1) == [f"a.py::many[{k}]" for k in range(1, 8)]
+    assert left_to_campaigns(seconds, most=0.1) == [f"a.py::many[{k}]" for k in range(1, 9)]   # one
     assert left_to_campaigns(seconds, most=10) == []
+    assert left_to_campaigns([("a.py::two[a]", 9.0), ("a.py::two[b]", 9.0)], most=0.1) == []   # often two kinds
+    unlike = [(f"a.py::unlike[{k}]", float(k)) for k in range(1, 6)]
+    assert left_to_campaigns(unlike, most=0.1) == [f"a.py::unlike[{k}]" for k in (1, 2, 4, 5)]
     instructions = [(f"{name}[{k}]", 1.0) for name in OF_SUBJECTS for k in range(9)]
     assert left_to_campaigns(instructions, most=0.1, of_subjects=10) == []
     short = [("a.py::many[1]", 0.1)]

@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Sequence
 from functools import cache
 from math import sqrt
 from pathlib import Path
+from statistics import median_low
 from typing import Any
 
 import pytest
@@ -20,10 +21,10 @@ import pytest
 ROOT = Path(__file__).parent.parent
 RECORD = Path(__file__).with_name("not_quick.txt")
 CAMPAIGN = Path(__file__).with_name("campaign.txt")
-MOST_OF_A_FUNCTION = 1.0
+MOST_OF_A_FUNCTION = 0.5
 """Seconds that the tests of one function may take in all, over their parameters; of what takes t seconds in all stay
-parameters that take the geometric mean of both."""
-MOST_OF_SUBJECTS = 2.5
+parameters that take the geometric mean of both: two at least, or one where they take longer than this on average."""
+MOST_OF_SUBJECTS = 2.0
 """The same where every parameter is a subject of its own."""
 OF_SUBJECTS = frozenset({
     "tests/architecture/test_import_direction.py::test_imports_point_backwards",
@@ -98,7 +99,8 @@ def left_to_campaigns(seconds: Iterable[tuple[str, float]], *, most: float = MOS
                       of_subjects: float = MOST_OF_SUBJECTS) -> list[str]:
     """The parameters of functions that take more than `most` seconds in all, without those that stay in the suite.
 
-    Those that stay are the first, the last, and evenly spread between them.
+    Those that stay are the first, the last, and evenly spread between them; where one stays, it is one that takes as
+    long as the others do in the median.
 
     Parameters
     ----------
@@ -113,9 +115,10 @@ def left_to_campaigns(seconds: Iterable[tuple[str, float]], *, most: float = MOS
     for function, own in functions.items():
         names, total, limit = sorted(own), sum(own.values()), of_subjects if function in OF_SUBJECTS else most
         if total > limit and len(names) > 2:
-            kept = max(2, int(len(names) * sqrt(limit / total)))
-            stay = {round(k * (len(names) - 1) / (kept - 1)) for k in range(kept)}
-            left += [name for k, name in enumerate(names) if k not in stay]
+            kept = max(1 if total > limit * len(names) else 2, int(len(names) * sqrt(limit / total)))
+            stay = [names[round(k * (len(names) - 1) / (kept - 1))] for k in range(kept)] if kept > 1 else [
+                min(own, key=lambda name: (abs(own[name] - median_low(own.values())), name))]
+            left += [name for name in names if name not in stay]
     return sorted(left)
 
 

@@ -58,7 +58,7 @@ def _with_chosen_operand(statement: Statement) -> Statement | None:
     target = _only_target(statement) if _is_choice(statement.body) and len(dtypes) == 1 else None
     if target is None:
         return None
-    (dtype,), twins = dtypes, [a.reference for a in statement.reads if _same_element(a, target)]
+    (dtype,), twins = dtypes, [a.reference for a in statement.reads if same_element(a, target)]
     found = _Updates(frozenset(twins), dtype).of_items(statement.body)
     if found is None or not twins or _loaded(found.operand) & set(twins):
         return None
@@ -149,7 +149,7 @@ def as_choice(scop: Scop, statement: Statement, *,
     target = _only_target(statement)
     if target is None:
         return None
-    twins = [a for a in statement.reads if _same_element(a, target)]
+    twins = [a for a in statement.reads if same_element(a, target)]
     if not _may_always_be_written(scop.array(target.array), branch, twins) and not exists(target):
         return None
     old = twins[0] if twins else replace(target, reference=f"{target.reference}_old", kind=AccessKind.READ)
@@ -171,7 +171,7 @@ def _used(statement: Statement, value: Expr) -> set[str]:
 def _only_target(statement: Statement) -> Access | None:
     """The access of the one element that all assignments of a statement write."""
     targets = [statement.access(a.target) for a in assignments(statement.body)]
-    return targets[0] if targets and all(_same_element(t, targets[0]) for t in targets) else None
+    return targets[0] if targets and all(same_element(t, targets[0]) for t in targets) else None
 
 
 def _may_always_be_written(array: Array, branch: If, twins: Sequence[Access]) -> bool:
@@ -203,7 +203,8 @@ def _named_in_subscripts(access: Access) -> Iterator[str]:
         yield from (e.reference for e in walk(subscript) if isinstance(e, Load))
 
 
-def _same_element(access: Access, other: Access) -> bool:
+def same_element(access: Access, other: Access) -> bool:
+    """Whether two accesses of one statement reach one element in every instance."""
     return access.array == other.array and access.exact and other.exact and bool(
         access.relation.is_equal(other.relation))
 

@@ -6,6 +6,7 @@ time goes there.
 
 from __future__ import annotations
 
+from itertools import chain
 from math import prod
 from operator import mul
 
@@ -39,7 +40,8 @@ def in_every_box(domain: isl.Set) -> list[tuple[int, ...]] | None:
     found = [_points(piece, box) for piece, box in zip(pieces, boxes, strict=True)]
     if any(points is None for points in found):
         return None
-    return list(dict.fromkeys(tuple(point) for points in found if points is not None for point in points))
+    every = [list(map(tuple, points)) for points in found if points is not None]
+    return every[0] if len(every) == 1 else list(dict.fromkeys(chain.from_iterable(every)))
 
 
 def _box(piece: isl.BasicSet) -> list[tuple[int, int]]:

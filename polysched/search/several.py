@@ -104,54 +104,79 @@ def tune_all(programs: Sequence[Weighted], *, database: str | Path, budget: Budg
     """
     if not programs:
         raise UsageError("there are no programs to tune")
-    started = clock()
-    tasks = [Task(name=_name_of(p.program), weight=p.weight) for p in programs]
-    refusals: dict[int, PolyschedError] = {}
-    found: list[Tuned | None] = [None] * len(programs)
-    turns = [0] * len(programs)
-    searches: dict[int, Search] = {}
+    turns = _Turns(programs=programs, database=database, budget=budget, resume=resume, clock=clock, on_trial=on_trial,
+                   others=others)
+    schedule(turns.tasks, turns.take, most=len(programs) * LIMITS.most_turns)
+    return turns.result()
 
-    counted = 0
-    most = inf if budget.trials is None else budget.trials
 
-    def tell(trial: Trial, count: int) -> None:
-        nonlocal counted
-        if on_trial is not None:
-            counted += 1
-            on_trial(trial, counted)
+class _Turns:
+    """What the programs have found from turn to turn; the parameters are those of `tune_all`."""
 
-    def turn(number: int) -> float | None:
-        spent = sum(len(tuned.trials) for tuned in found if tuned is not None)
-        if spent >= most or (budget.minutes is not None and clock() - started >= 60 * budget.minutes):
+    def __init__(self, *, programs: Sequence[Weighted], database: str | Path, budget: Budget, resume: bool,
+                 clock: Callable[[], float], on_trial: Callable[[Trial, int], None] | None,
+                 others: Mapping[str, Any]) -> None:
+        self.programs, self.database, self.budget, self.resume = programs, database, budget, resume
+        self.clock, self.on_trial, self.others = clock, on_trial, others
+        self.started = clock()
+        self.tasks = [Task(name=_name_of(p.program), weight=p.weight) for p in programs]
+        self.refusals: dict[int, PolyschedError] = {}
+        self.found: list[Tuned | None] = [None] * len(programs)
+        self.counts = [0] * len(programs)
+        self.searches: dict[int, Search] = {}
+        self.told = 0
+
+    def take(self, number: int) -> float | None:
+        """One turn of a program: the seconds of the best that it has then; None where there is no further turn."""
+        left, before = self._trials_left(), self.found[number]
+        if left <= 0:
             return None
-        own, before = programs[number], found[number]
         known = len(before.trials) if before is not None else 0
         try:
-            if number not in searches:
-                searches[number] = Search.of(own.program, sizes=own.sizes, clock=clock, on_trial=tell, **others)
-            made = searches[number].until(
-                Budget(trials=int(min(LIMITS.batch * (turns[number] + 1), known + most - spent))), database=database,
-                resume=resume)
+            made = self._search(number).until(
+                Budget(trials=int(min(LIMITS.batch * (self.counts[number] + 1), known + left))),
+                database=self.database, resume=self.resume)
         except (DatabaseError, OutputError):
             raise
         except PolyschedError as error:
-            refusals[number] = error
+            self.refusals[number] = error
             return None
         if before is not None and len(made.trials) == known:
             return None
-        found[number], turns[number] = made, turns[number] + 1
-        tasks[number].bound_seconds = made.bound_seconds or 0.0
+        self.found[number] = made
+        self.counts[number] += 1
+        self.tasks[number].bound_seconds = made.bound_seconds or 0.0
         return best_seconds(made)
 
-    schedule(tasks, turn, most=len(programs) * LIMITS.most_turns)
-    if len(refusals) == len(programs) and not any(turns):
-        raise refusals[0]
-    with_turns = [(task, tuned) for task, tuned in zip(tasks, found, strict=True) if tuned is not None]
-    return TunedAll(found=tuple(found), turns=tuple(turns), names=tuple(t.name for t in tasks),
-                    weights=tuple(p.weight for p in programs),
-                    refused={k: str(error.problem) for k, error in refusals.items()},
-                    after=whole_seconds([task for task, _ in with_turns]),
-                    before=sum(task.weight * model_seconds(tuned) for task, tuned in with_turns))
+    def result(self) -> TunedAll:
+        if len(self.refusals) == len(self.programs) and not any(self.counts):
+            raise self.refusals[0]
+        with_turns = [(task, tuned) for task, tuned in zip(self.tasks, self.found, strict=True) if tuned is not None]
+        return TunedAll(found=tuple(self.found), turns=tuple(self.counts), names=tuple(t.name for t in self.tasks),
+                        weights=tuple(p.weight for p in self.programs),
+                        refused={k: str(error.problem) for k, error in self.refusals.items()},
+                        after=whole_seconds([task for task, _ in with_turns]),
+                        before=sum(task.weight * model_seconds(tuned) for task, tuned in with_turns))
+
+    def _trials_left(self) -> float:
+        """How many trials the budget has left; none once its time is over."""
+        if self.budget.minutes is not None and self.clock() - self.started >= 60 * self.budget.minutes:
+            return 0
+        spent = sum(len(tuned.trials) for tuned in self.found if tuned is not None)
+        return (inf if self.budget.trials is None else self.budget.trials) - spent
+
+    def _search(self, number: int) -> Search:
+        if number not in self.searches:
+            own = self.programs[number]
+            self.searches[number] = Search.of(own.program, sizes=own.sizes, clock=self.clock, on_trial=self._tell,
+                                              **self.others)
+        return self.searches[number]
+
+    def _tell(self, trial: Trial, _: int) -> None:
+        """Tell a trial with how many there were of all programs."""
+        if self.on_trial is not None:
+            self.told += 1
+            self.on_trial(trial, self.told)
 
 
 def _name_of(program: str | Path | Scop) -> str:

@@ -17,6 +17,7 @@ from polysched.model.planned import by_default, in_blocks, online_or_whole, plan
 from polysched.pipeline.options import PipelineOptions
 from polysched.target import Target, host
 from tests.graph.passes.control_graphs import loops_in_loops
+from tests.tiers import and_campaign
 
 PRODUCT = from_text("""graph f(x: float32[8, 32], w: float32[32, 64]) {
   let a = MatMul(x, w)
@@ -144,7 +145,7 @@ def test_kernels_of_open_sizes_are_by_the_cost_at_likely_ones(fusion: module.Fus
     assert len(plan.kernels) == kernels
 
 
-@pytest.mark.parametrize("likely", [{"N": (1, 32)}, {"N": 7}])
+@pytest.mark.parametrize("likely", and_campaign([{"N": (1, 32)}], [{"N": 7}]))
 def test_a_stitched_kernel_is_right_at_all_sizes(likely: dict) -> None:
     graph = from_text(OPEN)
     model = compile_graph(graph, likely=likely)

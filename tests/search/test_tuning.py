@@ -271,7 +271,7 @@ from tests.search.programs import OPTIONS, Recorded, Unbuilt, product
 raced = {}
 for strategy in ("evolution",):
     runner = Recorded(lambda recipe: 1.0 if not recipe.bands else 0.5 + len(recipe.text) % 17 / 16)
-    tune(product(), sizes={"n": 64}, budget=Budget(trials=12), runner=runner, builder=Unbuilt(), options=OPTIONS,
+    tune(product(), sizes={"n": 64}, budget=Budget(trials=6), runner=runner, builder=Unbuilt(), options=OPTIONS,
          clock=lambda: 0.0, strategy=strategy, seed=11)
     raced[strategy] = runner.raced
 print(json.dumps(raced))
@@ -283,4 +283,4 @@ def test_other_processes_propose_the_same_recipes_of_the_automatic_space():
         **os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "PYTHONHASHSEED": seed}) for seed in ("1", "77")]
     told = [process.communicate()[0] for process in both]
     assert told[0] == told[1]
-    assert all(len(raced) >= 13 for raced in json.loads(told[0]).values())
+    assert all(len(raced) >= 7 for raced in json.loads(told[0]).values())

@@ -55,7 +55,7 @@ def test_windows_of_widened_bytes_are_copied_once(tmp_path: Path) -> None:
     plans = [make_plan(way, emulated=EMULATED) for way in found]
     assert EMULATED or min(p.elements for plan in plans for p in plan.places
                            if p.packed and p.operand != "C" and p.elements >= image) < 2 * image
-    emitted = [emit_match(way, f"way_{i}", EmissionOptions(emulated=EMULATED)) for i, way in enumerate(found)]
+    emitted = [emit_match(way, f"way_{i}", EmissionOptions(emulated=EMULATED)) for i, way in enumerate(found[::3])]
     library = compiled(emitted, tmp_path)
     chooser = np.random.default_rng(8)
     x = chooser.integers(0, 255, shapes["X"], endpoint=True).astype(np.uint8)

@@ -6,13 +6,14 @@ from functools import partial, reduce
 
 import islpy as isl
 
+from polysched.dependence.if_conversion import same_element
 from polysched.dependence.reductions import Reduction
 from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.index import Variable, variable
 from polysched.emit_c.loop_ir.subscripts import linear_form
-from polysched.scop.body import IteratorRef, unconditional_references, walk
+from polysched.scop.body import Assign, BodyStatement, If, IteratorRef, unconditional_references, walk
 from polysched.scop.budget import with_budget
-from polysched.scop.scop import Access, Scop
+from polysched.scop.scop import Access, Scop, Statement, Storage
 
 READ_OPERATIONS = LIMITS.read_operations
 
@@ -45,6 +46,32 @@ def can_be_read(scop: Scop, access: Access) -> bool:
     """
     return inside_array(scop, access) or (access.exact and bool(with_budget(
         READ_OPERATIONS, partial(_reached_anyway, scop, access))))
+
+
+def can_be_written(scop: Scop, statement: Statement, access: Access) -> bool:
+    """Whether every instance of the statement's domain may write its old value back to the element.
+
+    It may where the array is the region's own, where every branch writes the element, or where the program accesses it
+    without a condition, so that no other thread may write it meanwhile (C11 5.1.2.4p25).
+    """
+    if any(same_element(written, access) for written in _always_written(statement, statement.body)):
+        return True
+    if scop.array(access.array).storage is Storage.LOCAL and inside_array(scop, access):
+        return True
+    return access.exact and bool(with_budget(READ_OPERATIONS, partial(_reached_anyway, scop, access)))
+
+
+def _always_written(statement: Statement, items: tuple[BodyStatement, ...]) -> list[Access]:
+    """What is written on every way through some items of a body."""
+    found: list[Access] = []
+    for item in items:
+        match item:
+            case Assign():
+                found.append(statement.access(item.target))
+            case If():
+                then, otherwise = (_always_written(statement, way) for way in (item.then, item.otherwise))
+                found += [a for a in then if any(same_element(a, b) for b in otherwise)]
+    return found
 
 
 def without_condition(scop: Scop, access: Access) -> isl.Map | None:

@@ -27,6 +27,7 @@ from polysched.emit_c.loop_ir.loops import Block, For, If, Let, Node, StatementI
 
 Instance: TypeAlias = tuple[str, tuple[int, ...]]
 LoopRun: TypeAlias = Callable[[Mapping[str, int]], list[Instance]]
+InstancesRun: TypeAlias = Callable[[Mapping[str, int]], dict[str, list[tuple[int, ...]]]]
 
 INDENT = " "
 MOST_NESTED = LIMITS.most_nested
@@ -44,24 +45,49 @@ def run_loops(node: Node, values: Mapping[str, int]) -> list[Instance]:
 
 def compile_loops(node: Node) -> LoopRun:
     """A function that runs plain loops at given values of the parameters and the variables around the node."""
-    names = _Names()
-    body = _lines(node, names, 1)
-    given = [f"{INDENT}{python} = values[{name!r}]" for name, python in names.free.items()]
-    text = "\n".join(["def run(values, visit):", *given, *body])
-    scope: dict[str, Callable[[Mapping[str, int], Callable[[Instance], None]], None]] = {}
-    exec(compile(text, "<loops>", "exec"), scope)
+    made = _compiled(node, _Names())
 
     def run(values: Mapping[str, int]) -> list[Instance]:
         visited: list[Instance] = []
-        scope["run"](values, visited.append)
+        made(values, visited)
         return visited
     return run
 
 
-class _Names:
-    """Python names of variables; those that no loop around defines are free."""
+def compile_instances(node: Node) -> InstancesRun:
+    """A function that gives the instances of each statement, in no particular order; faster than `compile_loops`."""
+    names = _Names(lists={})
+    made = _compiled(node, names)
 
-    def __init__(self) -> None:
+    def run(values: Mapping[str, int]) -> dict[str, list[tuple[int, ...]]]:
+        visited: dict[str, list[tuple[int, ...]]] = {statement: [] for statement in names.lists or ()}
+        made(values, *visited.values())
+        return visited
+    return run
+
+
+def _compiled(node: Node, names: _Names) -> Callable[..., None]:
+    """A function of the values and of the lists that instances are appended to."""
+    body = _lines(node, names, 1)
+    given = [f"{INDENT}{python} = values[{name!r}]" for name, python in names.free.items()]
+    lists = ["visited"] if names.lists is None else [*names.lists.values()]
+    given += [f"{INDENT}visit_{name} = {name}.append" for name in lists]
+    text = "\n".join([f"def run({', '.join(['values', *lists])}):", *given, *body, f"{INDENT}return"])
+    scope: dict[str, Callable[..., None]] = {}
+    exec(compile(text, "<loops>", "exec"), scope)
+    return scope["run"]
+
+
+class _Names:
+    """Python names of variables; those that no loop around defines are free.
+
+    Attributes
+    ----------
+    lists : the list of each statement; None where there is one for all of them, in the order of execution.
+    """
+
+    def __init__(self, lists: dict[str, str] | None = None) -> None:
+        self.lists = lists
         self.free: dict[str, str] = {}
         self.bound: dict[str, str] = {}
 
@@ -73,13 +99,18 @@ class _Names:
         self.bound[name] = f"v{len(self.bound)}" if name not in self.bound else self.bound[name]
         return self.bound[name]
 
+    def list_of(self, statement: str) -> str:
+        """The list of a statement's own instances."""
+        return "visited" if self.lists is None else self.lists.setdefault(statement, f"s{len(self.lists)}")
+
 
 def _lines(node: Node, names: _Names, depth: int) -> list[str]:
     indent = INDENT * depth
     match node:
         case StatementInstance():
-            point = "".join(f"{_value(form, names)}, " for form in node.iterators)
-            return [f"{indent}visit(({node.statement!r}, ({point})))"]
+            point = _point(node, names)
+            instance = point if names.lists is not None else f"({node.statement!r}, {point})"
+            return [f"{indent}visit_{names.list_of(node.statement)}({instance})"]
         case Block():
             return [line for child in node.children for line in _lines(child, names, depth)] or [f"{indent}pass"]
         case For():
@@ -95,9 +126,18 @@ def _lines(node: Node, names: _Names, depth: int) -> list[str]:
             raise ValueError(f"{type(node).__name__} is no plain loop")
 
 
+def _point(instance: StatementInstance, names: _Names) -> str:
+    return f"({''.join(f'{_value(form, names)}, ' for form in instance.iterators)})"
+
+
 def _for_lines(loop: For, names: _Names, depth: int) -> list[str]:
     bounds = f"{_value(loop.lower, names)}, {_value(loop.upper, names)}, {loop.step}"
-    lines = [f"{INDENT * depth}for {names.bind(loop.variable)} in range({bounds}):"]
+    head = f"for {names.bind(loop.variable)} in range({bounds})"
+    body = loop.body.children if isinstance(loop.body, Block) else (loop.body,)
+    if names.lists is not None and loop.guard is None and all(isinstance(n, StatementInstance) for n in body):
+        return [f"{INDENT * depth}{names.list_of(n.statement)}.extend([{_point(n, names)} {head}])"
+                for n in body if isinstance(n, StatementInstance)] or [f"{INDENT * depth}pass"]
+    lines = [f"{INDENT * depth}{head}:"]
     if loop.guard is not None:
         lines += [f"{INDENT * (depth + 1)}if not ({_condition(loop.guard, names)}): break"]
     if depth % MOST_NESTED:

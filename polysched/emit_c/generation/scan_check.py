@@ -14,7 +14,7 @@ from functools import partial
 
 import islpy as isl
 
-from polysched.emit_c.generation.loop_run import LoopRun, compile_loops
+from polysched.emit_c.generation.loop_run import InstancesRun, compile_instances
 from polysched.emit_c.generation.piece_loops import is_over_pieces
 from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.index import (
@@ -74,17 +74,15 @@ class _Runs:
     def __init__(self, node: Node, most: int) -> None:
         self.most = most
         self._node = node
-        self._run: LoopRun | None = None
+        self._run: InstancesRun | None = None
         self._found: dict[tuple[int, ...], dict[str, list[tuple[int, ...]]]] = {}
 
     def at(self, values: Mapping[str, int], statement: str) -> list[tuple[int, ...]]:
         """The instances of a statement at these parameter values."""
         size = tuple(values.values())
         if size not in self._found:
-            self._run = self._run or compile_loops(self._node)
-            found = self._found.setdefault(size, {})
-            for name, point in self._run(values):
-                found.setdefault(name, []).append(point)
+            self._run = self._run or compile_instances(self._node)
+            self._found[size] = self._run(values)
         return self._found[size].get(statement, [])
 
 
@@ -169,7 +167,8 @@ def _visits_at(runs: _Runs, statement: Statement, values: dict[str, int]) -> boo
     count = with_budget(CHECK_OPERATIONS, lambda: int(domain.count_val().to_python()))
     if count is None or not 0 < count <= runs.most:
         return None
-    return sorted(runs.at(values, statement.name)) == sorted(points_of(domain))
+    visited, points = runs.at(values, statement.name), points_of(domain)   # of these each is there once
+    return len(visited) == len(points) and set(visited) == set(points)
 
 
 def _is_strided(statement: Statement) -> bool:

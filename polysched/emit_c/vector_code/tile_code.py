@@ -128,7 +128,7 @@ class TileCode:
         overlap = self._overlap(accesses)
         seen = {key: piece for window in self._windows for key, piece in window.elements(self.index)}
         body += [*overlap.loads(), *self._body(registers | own | overlap.registers() | seen, frozenset(
-            a.generic.array for a in accesses if a.writes), parts, cut), *overlap.ends()]
+            a.generic.array for a in accesses if a.writes), parts, cut, frozenset(own)), *overlap.ends()]
         written = frozenset(key for a in accesses if a.writes for key in a.keys)
         copies = {} if cut is None else {
             key: cut.element(array, point) for a in accesses if (array := a.generic.array) in cut.sums
@@ -302,7 +302,7 @@ class TileCode:
         return registers
 
     def _body(self, registers: dict[Reach, Piece], written: frozenset[str], parts: PartialResults,
-              cut: CutTile | None) -> list[str]:
+              cut: CutTile | None, own: frozenset[Reach]) -> list[str]:
         names = self.in_use | {piece.text.code for piece in registers.values()}
         square = is_square(self.tile, self.lanes)
         lines, columns = self._transposition().columns() if square else ([], {})
@@ -312,9 +312,11 @@ class TileCode:
         for number, point in enumerate(points(self.tile.edges, self.lanes)):
             for instance in instances(self.tile.body):
                 read = point if cut is None else cut.read_point(point)
-                held = registers | parts.at_point(number) | self._moved(registers, instance, point, read)
+                partial = parts.at_point(number)
+                held = registers | partial | self._moved(registers, instance, point, read)
+                own_scope = replace(scope, registers=held, own=own | {*partial})
                 printer = VectorPrinter(scalar=self.printer_for(instance, read), types=self.types, lanes=self.lanes,
-                                        edge=self.edge, scope=replace(scope, registers=held), math=self.math,
+                                        edge=self.edge, scope=own_scope, math=self.math,
                                         shares_divisors=shares_divisors, reads_once=self._reads_once(),
                                         past_caches=self.tile.past_caches, sums_up=bool(self.tile.partials))
                 add_statements(statement_at(self.scop, instance).body, printer)

@@ -40,6 +40,7 @@ class TileScope:
     lines : declarations of the bound values, in order.
     bound : values by their text.
     declared : names of all bound values.
+    own : those of the registers that are no elements of memory: partial results, temporaries of one iteration.
     """
 
     registers: Mapping[Reach, Piece]
@@ -49,6 +50,7 @@ class TileScope:
     lines: list[str] = field(default_factory=list)
     bound: dict[str, Piece] = field(default_factory=dict)
     declared: set[str] = field(default_factory=set)
+    own: frozenset[Reach] = frozenset()
 
     def held(self, where: Reach) -> Piece | None:
         """The register that holds an element, if one does."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from polysched.emit_c.bodies.array_bounds import inside_array
+from polysched.emit_c.bodies.array_bounds import can_be_written
 from polysched.emit_c.bodies.operations import is_product
 from polysched.emit_c.bodies.wrapping_sums import OVERFLOWING, unsigned
 from polysched.emit_c.register_tiles.tile_accesses import Lanes, Reach
@@ -86,8 +86,8 @@ def _masked(item: Assign, printer: VectorPrinter, mask: CText) -> list[str]:
         raise NotVectorised("a conditional assignment does not move by one element")
     if item.op in ("/", "%") and item.dtype.is_integer:
         raise NotVectorised("a conditional integer division may trap")
-    if held is None and not inside_array(printer.scop, access):
-        raise NotVectorised("a conditional assignment may lie outside its array")
+    if not _may_be_written(access, where, item, printer):
+        raise NotVectorised("a conditional assignment may be to an element that is not the program's to write")
     printer.require_always(item.value)
     neutral = None if held is None or item.op is None else _changes_nothing(item.op, held.dtype)
     if held is not None and neutral is not None and not is_product(item.value):
@@ -99,6 +99,19 @@ def _masked(item: Assign, printer: VectorPrinter, mask: CText) -> list[str]:
     new = _new_value(item, printer, old, always=True)
     place = held.text if held else printer.memory(access, where, item.dtype)
     return [f"{place} = {printer.blend(mask, new, old).text};"]
+
+
+def _may_be_written(access: Access, where: Reach, item: Assign, printer: VectorPrinter) -> bool:
+    """Whether a masked assignment may write the old value in the other lanes."""
+    held = printer.scope.held(where)
+    return where in printer.scope.own or (held is not None and _accumulates(held, item, printer)) or can_be_written(
+        printer.scop, printer.scalar.statement, access)
+
+
+def _accumulates(held: Piece, item: Assign, printer: VectorPrinter) -> bool:
+    """Whether what is held in a register is updated from its own value, as the accumulator of a reduction is."""
+    return item.op is not None or any(printer.scope.held(printer.reach(read)) is held
+                                      for read in printer.scalar.statement.reads)
 
 
 def _changes_nothing(op: str, dtype: DType) -> Piece | None:

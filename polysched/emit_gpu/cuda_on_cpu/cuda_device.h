@@ -8,11 +8,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <functional>
-#include <mutex>
+#include <pthread.h>
 #include <ucontext.h>
-#include <utility>
-#include <vector>
+#include <utility>   /* other headers of C++ take the compiler longer than a program does */
 
 #define __global__
 #define __device__ static
@@ -32,7 +30,11 @@ static polysched_index threadIdx, blockIdx, blockDim, gridDim;
 static const int warpSize = 32;
 
 namespace polysched {
-static std::mutex one_launch;
+static pthread_mutex_t one_launch = PTHREAD_MUTEX_INITIALIZER;
+struct Alone {
+  Alone() { pthread_mutex_lock(&one_launch); }
+  ~Alone() { pthread_mutex_unlock(&one_launch); }
+};
 
 template <class... T, std::size_t... I>
 void call(void (*kernel)(T...), void **arguments, std::index_sequence<I...>) {
@@ -51,16 +53,47 @@ static unsigned in_order(unsigned position, unsigned count) {
 
 #ifdef POLYSCHED_FIBERS
 enum class State { ready, at_warp, at_barrier, done };
+struct Product {   /* of a group of warps, computed where it is waited for */
+  void (*compute)(const Product &);
+  void *c;
+  const void *a, *b;
+  unsigned next_a, next_b, rows, own;
+};
 struct Fiber {
   ucontext_t context;
-  std::vector<char> stack;
-  State state = State::ready;
-  int place = 0;
-  std::uint64_t passed = 0;
-  unsigned words[16] = {};   /* of both operands of a product */
-  std::vector<std::function<void()>> pending;
+  char *stack;
+  State state;
+  int place;
+  std::uint64_t passed;
+  unsigned words[16];   /* of both operands of a product */
+  Product *pending;
+  unsigned products, most_products;
 };
-static std::vector<Fiber> fibers;
+static void *resized(void *memory, std::size_t bytes) {
+  if (!(memory = std::realloc(memory, bytes))) std::abort();
+  return memory;
+}
+static const unsigned stack_bytes = 1 << 16;
+static struct Fibers {
+  Fiber *own;
+  unsigned count, made;
+  void resize(unsigned wanted) {
+    if (wanted > made) {
+      own = (Fiber *)resized(own, wanted * sizeof *own);
+      std::memset((void *)(own + made), 0, (wanted - made) * sizeof *own);
+      for (; made < wanted; made++) own[made].stack = (char *)resized(nullptr, stack_bytes);
+    }
+    count = wanted;
+  }
+  unsigned size() const { return count; }
+  Fiber *begin() { return own; }
+  Fiber *end() { return own + count; }
+  Fiber &operator[](unsigned number) { return own[number]; }
+  ~Fibers() {
+    for (unsigned k = 0; k < made; k++) std::free(own[k].stack), std::free(own[k].pending);
+    std::free(own);
+  }
+} fibers;
 static ucontext_t scheduler;
 static unsigned running;
 static void (*started)(void **);
@@ -108,10 +141,9 @@ static int run_block(void (*kernel)(void **), void **arguments) {
   fibers.resize(count);
   for (Fiber &fiber : fibers) {
     fiber.state = State::ready;
-    fiber.stack.resize(1 << 16);
     getcontext(&fiber.context);
-    fiber.context.uc_stack.ss_sp = fiber.stack.data();
-    fiber.context.uc_stack.ss_size = fiber.stack.size();
+    fiber.context.uc_stack.ss_sp = fiber.stack;
+    fiber.context.uc_stack.ss_size = stack_bytes;
     fiber.context.uc_link = nullptr;
     makecontext(&fiber.context, entry, 0);
   }
@@ -264,26 +296,33 @@ using wmma_16x16x8_tf32 = Wmma<8, 32, 4, float, from_tf32>;
 /* WGMMA: products of a group of four warps, whose operands lie in shared memory in cores of 8 rows of 16 bytes; PTX ISA,
    "Shared Memory Matrix Layout" (no swizzling, sums along rows) and "Register Fragments"; eight of 8 columns at once.  Each product is computed where it
    is waited for: what reads results or overwrites operands before that gets other numbers. */
+template <int K, int bits, class T, T (*read)(unsigned)> void wgmma_now(const Product &p) {
+  const auto element = [&p](const void *tile, unsigned next, unsigned row, unsigned k) {
+    unsigned word = 0, byte = k * bits / 8;
+    std::memcpy(&word, (const char *)tile + byte / 16 * next + row / 8 * p.rows + row % 8 * 16 + byte % 16, bits / 8);
+    return read(word);
+  };
+  const unsigned warp = p.own % 128 / 32, lane = p.own % 32;
+  T *c = (T *)p.c;
+  for (unsigned i = 0; i < 32; i++)   /* d_i: row lane/4, + 8 where i/2 is odd; column lane%4 * 2 + i%2, + 8 for each four */
+    for (unsigned k = 0; k < K; k++)
+      c[i] = multiply_add(c[i], element(p.a, p.next_a, warp * 16 + lane / 4 + i / 2 % 2 * 8, k),
+                          element(p.b, p.next_b, i / 4 * 8 + lane % 4 * 2 + i % 2, k));
+}
 template <int K, int bits, class T, T (*read)(unsigned)>
 void wgmma(T *c, const void *a, const void *b, unsigned next_a, unsigned next_b, unsigned rows) {
-  const unsigned own = running, first = own / 128 * 128;
-  if (first + 128 > fibers.size()) std::abort();
-  fibers[own].pending.push_back([=] {
-    const auto element = [rows](const void *tile, unsigned next, unsigned row, unsigned k) {
-      unsigned word = 0, byte = k * bits / 8;
-      std::memcpy(&word, (const char *)tile + byte / 16 * next + row / 8 * rows + row % 8 * 16 + byte % 16, bits / 8);
-      return read(word);
-    };
-    const unsigned warp = (own - first) / 32, lane = own % 32;
-    for (unsigned i = 0; i < 32; i++)   /* d_i: row lane/4, + 8 where i/2 is odd; column lane%4 * 2 + i%2, + 8 for each four */
-      for (unsigned k = 0; k < K; k++)
-        c[i] = multiply_add(c[i], element(a, next_a, warp * 16 + lane / 4 + i / 2 % 2 * 8, k),
-                            element(b, next_b, i / 4 * 8 + lane % 4 * 2 + i % 2, k));
-  });
+  Fiber &own = fibers[running];
+  if (running / 128 * 128 + 128 > fibers.size()) std::abort();
+  if (own.products == own.most_products) {
+    own.most_products += 16;
+    own.pending = (Product *)resized(own.pending, own.most_products * sizeof *own.pending);
+  }
+  own.pending[own.products++] = {wgmma_now<K, bits, T, read>, c, a, b, next_a, next_b, rows, running};
 }
 static void wgmma_wait() {
-  for (auto &product : fibers[running].pending) product();
-  fibers[running].pending.clear();
+  Fiber &own = fibers[running];
+  for (unsigned k = 0; k < own.products; k++) own.pending[k].compute(own.pending[k]);
+  own.products = 0;
 }
 static void wgmma_64x8x32_s8(int *c, const void *a, const void *b, unsigned next_a, unsigned next_b, unsigned rows) {
   wgmma<32, 8, int, from_s8>(c, a, b, next_a, next_b, rows);
@@ -318,7 +357,7 @@ static int run_block(void (*kernel)(void **), void **arguments) {
 #endif
 
 static int launch(void (*kernel)(void **), const unsigned *grid, const unsigned *block, void **arguments) {
-  const std::lock_guard<std::mutex> alone(one_launch);
+  const Alone alone;
   gridDim = {grid[0], grid[1], grid[2]};
   blockDim = {block[0], block[1], block[2]};
   for (unsigned z = 0; z < grid[2]; z++)

@@ -61,7 +61,7 @@ static inline nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int count, c
   fprintf(file, "#include \"cuda_device.h\"\n#line 1 \"polysched.cu\"\n%s\n", program->text);
   polysched_cpu_launchers(file, program->text);
   fclose(file);
-  const char *command[] = {compiler && *compiler ? compiler : "g++", "-std=c++17", "-O1", "-w", "-fPIC", "-shared",
+  const char *command[] = {compiler && *compiler ? compiler : "g++", "-std=c++14", "-O1", "-w", "-fPIC", "-shared",
                            "-ffp-contract=off", "-fwrapv", header, source, "-o", program->path, NULL};
   posix_spawn_file_actions_t actions;
   pid_t child;

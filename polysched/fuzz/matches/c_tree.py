@@ -152,7 +152,16 @@ class Loop:
     descending: bool = False
 
 
-Node: TypeAlias = Assign | Declare | Loop
+@dataclass(frozen=True)
+class Branch:
+    """`if (test) { then } else { otherwise }`."""
+
+    test: Expr
+    then: tuple[Node, ...]
+    otherwise: tuple[Node, ...] = ()
+
+
+Node: TypeAlias = Assign | Declare | Loop | Branch
 Tree = TypeVar("Tree")
 COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
 
@@ -238,6 +247,13 @@ class Function:
                 case Loop():
                     yield f"{margin}{_for(node)} {{"
                     yield from self.lines(node.body, depth + 1)
+                    yield f"{margin}}}"
+                case Branch():
+                    yield f"{margin}if ({self.word(node.test)}) {{"
+                    yield from self.lines(node.then, depth + 1)
+                    if node.otherwise:
+                        yield f"{margin}}} else {{"
+                        yield from self.lines(node.otherwise, depth + 1)
                     yield f"{margin}}}"
 
     def word(self, e: Expr, *, inside: bool = False) -> str:

@@ -75,6 +75,8 @@ static void ps_number(char *to, struct array a, int how, int strict)
     if (a.kind) {
         double x = (double)((int)(r % 17) - 8);
         if (strict) x = (double)(int64_t)ps_next() / 4294967296.0 * (how % 3 ? 1e-6 : 1.0);
+        if (strict && r % 11 == 0) x = (double[]){0, 1, -1, 1e-310}[r >> 8 & 3];
+        if (x == 0 && (r >> 16 & 1)) x = -0.0;
         float f = (float)x;
         memcpy(to, a.width == 4 ? (void *)&f : (void *)&x, a.width);
         return;
@@ -88,8 +90,8 @@ static int ps_same(const char *x, const char *y, struct array a)
 {
     float f, g;
     double d, e;
-    if (a.kind && a.width == 4) { memcpy(&f, x, 4); memcpy(&g, y, 4); return f == g || (f != f && g != g); }
-    if (a.kind) { memcpy(&d, x, 8); memcpy(&e, y, 8); return d == e || (d != d && e != e); }
+    if (a.kind && a.width == 4) { memcpy(&f, x, 4); memcpy(&g, y, 4); return !memcmp(x, y, 4) || (f != f && g != g); }
+    if (a.kind) { memcpy(&d, x, 8); memcpy(&e, y, 8); return !memcmp(x, y, 8) || (d != d && e != e); }
     return !memcmp(x, y, a.width);
 }
 static double ps_value(const char *x, struct array a)

@@ -16,6 +16,7 @@ from polysched.fuzz.matches.c_tree import (
     TYPES,
     Assign,
     Binary,
+    Branch,
     Choice,
     Converted,
     Declare,
@@ -205,6 +206,22 @@ def update(source: random.Random, function: Function) -> Function | None:
     return _put(function, at, replace(old, op=source.choice([o for o in ("+=", "-=", "=") if o != old.op])))
 
 
+def side_lost(source: random.Random, function: Function) -> Function | None:
+    """A branch without its `else`, with its sides exchanged, or one of its writes under no condition."""
+    places = [(at, b) for at, b in _places(function, lambda b: isinstance(b, Branch))]
+    if not places:
+        return None
+    at, old = source.choice(places)
+    first, *others = old.then or old.otherwise
+    ways = [replace(old, then=old.otherwise or old.then, otherwise=old.then if old.otherwise else ())]
+    if old.otherwise:
+        ways.append(replace(old, otherwise=()))
+    ways.append(Branch(old.test, tuple(others), old.otherwise) if others and old.then else first)
+    chosen = source.choice(ways)
+    alone = isinstance(chosen, Branch) and chosen.then == tuple(others) and bool(others)
+    return _put(function, at, [first, chosen] if alone else chosen)
+
+
 MISSES: dict[str, tuple[Miss, int]] = {
     "subscript": (subscript, 5), "window opened": (window_opened, 3), "subscripts swapped": (swapped_subscripts, 1),
     "type of an array": (array_type, 3), "type of a local": (local_type, 3), "constant": (constant, 4),
@@ -213,13 +230,17 @@ MISSES: dict[str, tuple[Miss, int]] = {
     "wrap of a local": (wrap_lost, 3),
     "kind of update": (update, 1)}
 """By name, and how often each is drawn."""
+OF_BRANCHES: dict[str, tuple[Miss, int]] = {**MISSES, "side of a branch": (side_lost, 25)}
+"""Of programs that choose what they write."""
 
 
-def missed(source: random.Random, function: Function) -> tuple[Function, str]:
+def missed(source: random.Random, function: Function,
+           table: dict[str, tuple[Miss, int]] | None = None) -> tuple[Function, str]:
     """The program with one change, and what that was."""
+    table = MISSES if table is None else table
     while True:
-        name = source.choices(list(MISSES), weights=[w for _, w in MISSES.values()])[0]
-        new = MISSES[name][0](source, function)
+        name = source.choices(list(table), weights=[w for _, w in table.values()])[0]
+        new = table[name][0](source, function)
         if new is not None and new != function and keeps_tables(new) and is_defined(new):
             return new, name
 

@@ -6,6 +6,7 @@ import random
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from polysched.fuzz.matches import near_misses, words
 from polysched.fuzz.matches.c_tree import (
     RESULTS,
     TYPES,
@@ -21,9 +22,7 @@ from polysched.fuzz.matches.c_tree import (
     walk,
 )
 from polysched.fuzz.matches.loop_words import embedded, with_values
-from polysched.fuzz.matches.near_misses import missed
-from polysched.fuzz.matches.units import Unit, unit
-from polysched.fuzz.matches.words import reworded
+from polysched.fuzz.matches.units import BRANCHES, Unit, unit
 
 PROGRAMS_PER_UNIT = 8
 SAME, NEAR_MISS = "same", "near miss"
@@ -70,14 +69,17 @@ def pair(seed: int) -> Pair:
     source = random.Random(f"pair {seed}")
     function, sizes = embedded(source, described)
     function = _as_program(function)
-    function, words = reworded(source, function, source.choice((0, 1, 2, 3, 4, 6)))
+    branches = described.kind == BRANCHES
+    function, done = words.reworded(source, function, source.choice((0, 1, 2, 3, 4, 6)),
+                                    words.OF_BRANCHES if branches else None)
     relation, miss = SAME, ""
     if source.random() < 0.55:
         relation = NEAR_MISS
-        function, miss = missed(source, function)
+        function, miss = near_misses.missed(source, function,
+                                            near_misses.OF_BRANCHES if branches else None)
     symbolic = source.random() < 0.25
     programs = tuple(with_values(function, values, symbolic=symbolic) for values in sizes)
-    return Pair(seed, described, relation, words, miss, programs, lanes=source.random() < 0.3,
+    return Pair(seed, described, relation, done, miss, programs, lanes=source.random() < 0.3,
                 strict=source.random() < 0.5)
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from polysched.fuzz.affine import Affine
 from polysched.fuzz.matches.c_tree import (
+    COMPARISONS,
     TYPES,
     Assign,
     Binary,
@@ -37,8 +38,10 @@ NAME = "unit"
 NARROW = ("int8_t", "uint8_t", "int16_t", "uint16_t")
 WIDE = ("int32_t", "int32_t", "int32_t", "uint32_t", "int64_t", "uint64_t")
 FLOATS = ("float", "double")
+BRANCHES = "branches"
 MOST_INSTANCES = 128
 FIRST_OF_MORE_KINDS = 2500   # descriptions before are those of the recorded 20,000 pairs
+FIRST_OF_BRANCHES = 5000     # and these have choices that programs write as branches
 MASKS = ("1", "15", "0xff", "0xFFFF", "0xFFFFFFFF", "255u", "0x7fffffff")
 CONSTANTS = ("1", "2", "3", "5", "7", "128", "255", "1u", "2u", "3L", "0x80000000", "1000")
 
@@ -64,7 +67,8 @@ class Unit:
 
 def unit(seed: int) -> Unit:
     """The description of this number."""
-    return _Drawer(random.Random(f"unit {seed}")).unit(more=seed >= FIRST_OF_MORE_KINDS)
+    return _Drawer(random.Random(f"unit {seed}")).unit(
+        more=seed >= FIRST_OF_MORE_KINDS, branches=seed >= FIRST_OF_BRANCHES)
 
 
 def affine(*terms: tuple[str, int], constant: int = 0) -> Affine:
@@ -99,7 +103,7 @@ class _Drawer:
         while self.lanes[0][1] * self.lanes[-1][1] > MOST_INSTANCES // 2:
             self.lanes[0] = (self.lanes[0][0], self.lanes[0][1] // 2)
 
-    def unit(self, *, more: bool) -> Unit:
+    def unit(self, *, more: bool, branches: bool) -> Unit:
         kinds: dict[Callable[[], tuple[tuple[Node, ...], set[str], set[str]]], tuple[str, int]] = {
             self.constants: ("constants", 3), self.products: ("sum of products", 4),
             self.sum_of_anything: ("sum", 4), self.narrow: ("local", 4),
@@ -110,6 +114,8 @@ class _Drawer:
         if more:
             kinds |= {self.triangle: ("triangle", 2), self.calls: ("calls", 3), self.mask: ("masks", 3),
                       self.in_place: ("in place", 2)}
+        if branches:
+            kinds |= {self.branches: (BRANCHES, 20)}
         draw = self.random.choices(list(kinds), weights=[w for _, w in kinds.values()])[0]
         body, enlarged, pieces = draw()
         written = {n.target.array for n in _assignments(body)}
@@ -354,6 +360,25 @@ class _Drawer:
             (Binary("^", t, q), Binary("&", t, q)), (Binary("-", q, t), Binary(">>", Binary("+", t, q), Number("1")))))
         body = (Declare("t", kind, p), Assign(p, "=", left), Assign(q, "=", right))
         return loops(self.lanes, body), {n for n, _ in self.lanes}, set()
+
+    def branches(self) -> tuple[tuple[Node, ...], set[str], set[str]]:
+        """One or two results by a comparison or a mask: two values, a value or the old one, a sum or the old one."""
+        floats = self.random.random() < 0.2
+        types = (self.random.choice(FLOATS),) if floats else (*NARROW, "int32_t", "uint32_t")
+        c, d = self.result("C", self.random.choice(types)), self.result("D", self.random.choice(types))
+        a, b, m = self.inputs(3, reduced=False, types=types)
+        zero, compare = Number("0"), Binary(self.random.choice(COMPARISONS), a, b)
+        test = self.random.choice((
+            compare, compare, Binary("<", m, zero), Binary("!=", m, zero), Binary("<", a, c),
+            Binary("&&", compare, Binary(">", m, zero)), Binary("||", Binary(">", a, zero), Binary("<", b, m)),
+            compare if floats else Binary("&", m, Number(self.random.choice(("1", "128"))))))
+        x, y = self.random.choice(((a, b), (a, b), (Binary("+", a, b), m), (Binary("-", a, b), Binary("-", b, a)),
+                                   (a, c), (b, c), (Binary("+", c, a), c), (Number("-1"), zero)))
+        body = [Assign(c, "=", Choice(test, x, y))]
+        if self.random.random() < 0.4 and c not in walk((test, x, y)):
+            body.append(Assign(d, "=", Choice(test, *self.random.choice(((y, x), (b, a), (m, d))))))
+        self.arrays = {e.array: self.arrays[e.array] for e in walk(tuple(body)) if isinstance(e, Element)}
+        return loops(self.lanes, tuple(body)), {n for n, _ in self.lanes}, set()
 
     # parts
 

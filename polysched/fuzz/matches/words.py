@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
+from polysched.fuzz.matches.branch_words import branched, joined, negated, nested, overwritten
 from polysched.fuzz.matches.c_tree import Binary, Function, Looked, Number, walk
 from polysched.fuzz.matches.expression_words import expression, other_spellings
 from polysched.fuzz.matches.loop_words import (
@@ -43,16 +44,22 @@ WORDS: dict[str, tuple[Word, int]] = {
     "local dropped": (local_dropped, 2), "local folded": (local_folded, 2), "downward": (downward, 1),
     "distributed": (distributed, 1), "types respelled": (other_spellings, 1), "expression": (expression, 6)}
 """By name, and how often each is drawn."""
+OF_BRANCHES: dict[str, tuple[Word, int]] = {
+    **WORDS, "branched": (branched, 40), "branches joined": (joined, 40), "branch negated": (negated, 5),
+    "branch nested": (nested, 5), "overwritten": (overwritten, 5)}
+"""Of programs that choose what they write."""
 
 
-def reworded(source: random.Random, function: Function, count: int) -> tuple[Function, tuple[str, ...]]:
+def reworded(source: random.Random, function: Function, count: int,
+             table: dict[str, tuple[Word, int]] | None = None) -> tuple[Function, tuple[str, ...]]:
     """So many rewrites, one after another, and their names; those that have nothing to do are left out."""
+    table = WORDS if table is None else table
     done: list[str] = []
     for _ in range(count):
-        name = source.choices(list(WORDS), weights=[w for _, w in WORDS.values()])[0]
-        if name in done and name not in ("expression", "scalar", "unrolled", "sum joined"):
+        name = source.choices(list(table), weights=[w for _, w in table.values()])[0]
+        if name in done and name not in ("expression", "scalar", "unrolled", "sum joined", "branched"):
             continue
-        new = WORDS[name][0](source, function)
+        new = table[name][0](source, function)
         if new is not None and new != function and keeps_tables(new):
             function = new
             done.append(name)

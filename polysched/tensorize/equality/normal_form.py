@@ -3,8 +3,12 @@
 Integer arithmetic of width w is the ring of integers modulo 2^w, so sums and products are expanded; a conversion to
 fewer bits is a ring homomorphism, one to more bits is the identity only where an interval shows that nothing
 wrapped.  Everything else (shifts right, bit operations, choices) becomes an opaque term over normal forms; choices
-that are minima, maxima and clamps get one spelling.  Floats are expanded over the rationals; whether that was needed
-is reported, because it means that a rounding moved.
+that are minima, maxima and clamps get one spelling.
+
+Floats keep what C computes, but for the order in which they are added and multiplied: whether that was needed is
+reported, because it means that a rounding moved.  Nothing is multiplied out and nothing cancels: `x + 0.0f` makes +0 of
+-0, `0 - x` is +0 where `-x` is -0, `x - x` is no number where x is none (IEEE 754, 6.3).  The one number that adds
+nothing is -0.  Over `numbers`, floats are rationals.
 
 Equal forms mean equal functions; different forms mean nothing (a polynomial may vanish modulo 2^w everywhere).
 Source: Shekhar, Kalla, Enescu, "Equivalence verification of polynomial datapaths using ideal membership testing",
@@ -18,19 +22,26 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TypeAlias
 
 from polysched.errors import BudgetExceededError
 from polysched.scop.body import Binary, Call, Cast, Expr, IteratorRef, Literal, Load, ParameterRef, Select, Unary
 from polysched.scop.dtypes import DType, Kind, usual_conversion
+from polysched.tensorize.equality.float_terms import (
+    MANTISSA_BITS,
+    POSITIVE_ZERO,
+    Monomial,
+    Polynomial,
+    added,
+    is_exact,
+    is_number,
+    multiplied,
+    negative,
+)
 from polysched.tensorize.limits import LIMITS
 
-Monomial: TypeAlias = tuple[str, ...]           # atom names, sorted, repeated for powers
-Polynomial: TypeAlias = tuple[tuple[Monomial, Fraction], ...]
 NORMAL_FORM_STEPS = LIMITS.normal_form_steps
 LONGEST_NAME = LIMITS.longest_name
 MAXIMA = {"fmax": "max", "fmaxf": "max", "max": "max", "fmin": "min", "fminf": "min", "min": "min"}
-MANTISSA_BITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53, "longdouble": 64}
 
 
 @dataclass(frozen=True)
@@ -62,8 +73,8 @@ class Normaliser:
     Parameters
     ----------
     ranges : values that a load can have, where the program knows more than the type.
-    numbers : every value is a number, so that minima of floats, too, are the same in every spelling; what a choice,
-        `fmin` or `min` makes of NaN are three different things.
+    numbers : every value is a rational number, so that minima of floats, too, are the same in every spelling; what a
+        choice, `fmin` or `min` makes of NaN are three different things.
     budget : expressions looked at and terms made of products, together.
     """
 
@@ -109,9 +120,7 @@ class Normaliser:
                 return inner if e.op == "+" else self._negated(inner, e.dtype)
             case Binary() if e.op in ("+", "-", "*"):
                 left, right = (self._converted(self.form(x), e.dtype) for x in (e.left, e.right))
-                if e.op == "*":
-                    return self._product(left, right, e.dtype)
-                return self._linear(left, right, 1 if e.op == "+" else -1, e.dtype)
+                return self._computed(e.op, left, right, e.dtype)
             case Binary() if e.op == "<<" and isinstance(e.right, Literal):
                 left = self._converted(self.form(e.left), e.dtype)
                 return self._product(left, _constant(1 << int(e.right.value), e.dtype), e.dtype)
@@ -119,18 +128,66 @@ class Normaliser:
                 return self._converted(self.form(e.left), e.dtype)
         return self._opaque(e)
 
+    def _computed(self, op: str, left: Form, right: Form, dtype: DType) -> Form:
+        """A sum, a difference or a product."""
+        if not self._rounds(dtype):
+            return self._product(left, right, dtype) if op == "*" else self._linear(
+                left, right, 1 if op == "+" else -1, dtype)
+        if op == "*":
+            return self._float_product(left, right, dtype)
+        return self._float_sum(left, right if op == "+" else self._negated(right, dtype), dtype)
+
     def _negated(self, inner: Form, dtype: DType) -> Form:
-        """Minus a value; of a float that is 0 it is no rational number, as its sign can be told from 0's."""
+        """Minus a value; of a rational number that is 0 it is none, as its sign can be told from 0's."""
+        if self._rounds(dtype):
+            return Form(negative(self._as_atom(inner).terms), dtype)
         if dtype.is_float and not any(c for _, c in inner.terms):
             return self._known({("negative zero",): Fraction(1)}, dtype, None)
         return self._linear(_zero(dtype), inner, -1, dtype)
+
+    def _zero(self, dtype: DType) -> Form:
+        return Form(POSITIVE_ZERO, dtype) if self._rounds(dtype) else _zero(dtype)
+
+    def _rounds(self, dtype: DType) -> bool:
+        """Whether values of a type are what C computes, not rational numbers."""
+        return dtype.is_float and not self.numbers
+
+    def _as_atom(self, form: Form) -> Form:
+        """A sum of floats as one value."""
+        return form if len(form.terms) == 1 else self._atom(f"sum{form.text()}", form.dtype)
+
+    def _float_sum(self, left: Form, right: Form, dtype: DType) -> Form:
+        terms = added(left.terms, right.terms)
+        if terms is None or (is_number(terms) and not is_exact(terms, dtype)):
+            return self._atom(" + ".join(sorted((left.text(), right.text()))), dtype)
+        return Form(terms, dtype)
+
+    def _float_product(self, left: Form, right: Form, dtype: DType) -> Form:
+        for one, other in ((left, right), (right, left)):
+            if is_number(one.terms) and abs(one.terms[0][1]) == 1:
+                return other if one.terms[0][1] == 1 else self._negated(other, dtype)
+        terms = multiplied(self._as_atom(left).terms, self._as_atom(right).terms)
+        if is_number(terms) and not is_exact(terms, dtype):
+            return self._atom(" * ".join(sorted((left.text(), right.text()))), dtype)
+        return Form(terms, dtype)
+
+    def _is_sum_of_floats(self, form: Form, dtype: DType) -> bool:
+        """Whether an integer is the same sum and product of its parts as floats, the sign of a zero included."""
+        if not form.dtype.is_integer or not dtype.is_float or form.low is None or form.high is None \
+                or max(-form.low, form.high) > 1 << MANTISSA_BITS[dtype.name]:
+            return False
+        if self.numbers or is_number(form.terms) or (
+                len(form.terms) == 1 and len(form.terms[0][0]) == 1 and form.terms[0][1] >= 1):
+            return True
+        return all(c > 0 and all(self.intervals.get(name, (-1, 0))[0] >= 0 for name in m) for m, c in form.terms)
 
     def _literal(self, e: Literal) -> Form:
         if not math.isfinite(e.value):   # a number like any other, but no rational one
             name, sign = ("no number", 1) if math.isnan(e.value) else ("infinity", 1 if e.value > 0 else -1)
             return self._known({(name,): Fraction(sign)}, e.dtype, None)
-        if e.value == 0 and math.copysign(1.0, e.value) < 0:
-            return self._negated(_zero(e.dtype), e.dtype)
+        if e.value == 0:
+            zero = self._zero(e.dtype)
+            return self._negated(zero, e.dtype) if math.copysign(1.0, e.value) < 0 else zero
         value = Fraction(e.value)
         return self._known({(): value}, e.dtype, (int(value), int(value)) if e.dtype.is_integer else None)
 
@@ -200,7 +257,10 @@ class Normaliser:
                     f.exact or f.dtype.is_float for f in (left, right, then, other, *forms)):
                 smaller = (then.terms == left.terms) == (condition.op in ("<", "<="))
                 return self._extremum("min" if smaller else "max", forms, e.dtype)
-        texts = [self.form(x).text() for x in (e.condition, e.then, e.otherwise)]
+        sides = [self.form(x) for x in (e.then, e.otherwise)]
+        if e.dtype.is_float:
+            sides = [self._converted(f, e.dtype) for f in sides]
+        texts = [f.text() for f in (self.form(condition), *sides)]
         return self._atom(f"({texts[0]} ? {texts[1]} : {texts[2]})", e.dtype)
 
     def _ordered(self, *forms: Form) -> bool:
@@ -243,7 +303,7 @@ class Normaliser:
         if form.dtype == dtype:
             return form
         if not form.terms:   # zero in every type
-            return _zero(dtype)
+            return self._zero(dtype)
         if dtype.kind is Kind.BOOL:   # whether it is zero, no residue
             return self._atom(f"({form.text()} is not zero)", dtype)
         if form.dtype.is_integer and dtype.is_integer:
@@ -254,8 +314,7 @@ class Normaliser:
             return self._atom(f"widened{form.text()}", dtype, form.dtype.value_range())
         if form.dtype.is_float and dtype.is_float and widens(form.dtype, dtype) and _is_unrounded(form):
             return Form(form.terms, dtype)
-        if form.dtype.is_integer and dtype.is_float and form.low is not None and form.high is not None \
-                and max(-form.low, form.high) <= 1 << MANTISSA_BITS[dtype.name]:
+        if self._is_sum_of_floats(form, dtype):
             return Form(form.terms, dtype)
         return self._atom(_conversion(form, dtype), dtype)
 

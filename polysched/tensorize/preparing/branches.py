@@ -3,9 +3,10 @@
 Rewrite:  if (c) { L = a; H = b; } else { L = b; H = a; }   ->   L = c ? a : b;  H = c ? b : a;
           if (c) R = a;                                     ->   R = c ? a : R;
 
-Only the chosen side of a choice is evaluated, so nothing is read that was not read before, but for R, which exists: it
-is inside the extents of its array, or accessed anyway.  The statements run one behind the other, and none reads what
-another one writes.  Sums under a condition stay (`if (c) R += a;`), since no instruction takes `c ? R + a : R` for one.
+Only the chosen side of a choice is evaluated, so nothing is read that was not read before, but for R, which the program
+accesses in any case or owns: what it may leave alone can belong to another thread.  The statements run one behind the
+other, and none reads what another one writes.  Sums under a condition stay (`if (c) R += a;`), since no instruction
+takes `c ? R + a : R` for one.
 Source: J. R. Allen, K. Kennedy, C. Porterfield, J. Warren, "Conversion of control dependence to data dependence",
 POPL 1983.
 """
@@ -25,7 +26,7 @@ from polysched.scheduling.tree.loop_tree import from_isl, split_bands, to_isl
 from polysched.scop.body import Assign, BodyStatement, If, Load, assignments, references, walk
 from polysched.scop.scop import Scop, Statement, union_set
 from polysched.tensorize.preparing.restating import identity, one_behind_the_other, pulled_back
-from polysched.tensorize.software.conditional_reads import may_always_be_accessed
+from polysched.tensorize.software.conditional_reads import may_always_be_written
 from polysched.tensorize.software.renaming import fresh_name, renamed_statement
 
 
@@ -64,7 +65,7 @@ def _as_choice(scop: Scop, whole: Statement, own: Statement) -> Statement | None
     """The part of a statement that writes one array as one assignment."""
     if any(a.op is not None for a in assignments(own.body)):
         return as_choice(scop, own)
-    return as_choice(scop, own, exists=partial(may_always_be_accessed, scop, whole))
+    return as_choice(scop, own, exists=partial(may_always_be_written, scop, whole))
 
 
 def _are_apart(statement: Statement, written: Collection[str]) -> bool:

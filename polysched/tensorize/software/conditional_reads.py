@@ -1,6 +1,7 @@
-"""Elements that a program accesses only where a condition on data holds, and whether they exist elsewhere, too.
+"""Elements that a program accesses only where a condition on data holds, and whether it may do so elsewhere, too.
 
     O[i] = M[i] ? A[i] : B[i]        an instruction reads A[i] and B[i] in all lanes
+    if (M[i]) O[i] = A[i];           and writes O[i] in all lanes
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import islpy as isl
 
 from polysched.scop.body import unconditional_references
 from polysched.scop.construction.affine_sets import extent_box
-from polysched.scop.scop import Access, Scop, Statement
+from polysched.scop.scop import Access, Scop, Statement, Storage
 
 
 def may_always_be_accessed(scop: Scop, statement: Statement, access: Access) -> bool:
@@ -24,6 +25,21 @@ def may_always_be_accessed(scop: Scop, statement: Statement, access: Access) -> 
     array = scop.array(access.array)
     if all(extent is not None for extent in array.extents) and reached.is_subset(extent_box(array)):
         return True
+    return bool(reached.is_subset(_accessed_anyway(scop, access)))
+
+
+def may_always_be_written(scop: Scop, statement: Statement, access: Access) -> bool:
+    """Whether the old value may be written to an element in every instance of its statement that does not write it.
+
+    It may where the array is the region's own, or where the program accesses the element without a condition on data:
+    then no other thread may write it meanwhile (C11 5.1.2.4p25).  Declared extents do not say that: rows behind the
+    last one that a mask selects may belong to another thread, or be read-only.
+    """
+    if not may_always_be_accessed(scop, statement, access):
+        return False
+    if scop.array(access.array).storage is Storage.LOCAL:
+        return True
+    reached = access.relation.intersect_domain(_running(scop, statement)).range()
     return bool(reached.is_subset(_accessed_anyway(scop, access)))
 
 

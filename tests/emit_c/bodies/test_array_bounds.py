@@ -6,8 +6,9 @@ import islpy as isl
 import pytest
 
 from polysched.dependence.reductions import find_reductions
-from polysched.emit_c.bodies.array_bounds import accumulators_exist, can_be_read, inside_array
+from polysched.emit_c.bodies.array_bounds import accumulators_exist, can_be_read, can_be_written, inside_array
 from polysched.scop import from_c_text
+from polysched.scop.body import If
 from polysched.scop.dtypes import FLOAT32
 from polysched.scop.expression import axis, build, compute, placeholder, where
 from polysched.scop.expression import sum as sum_of
@@ -46,6 +47,25 @@ def test_what_the_program_reaches_anyway_can_be_read() -> None:
     assert can_be_read(scop, read_of(scop, "p"))
     scop = program(guarded + " p[i + 1] = 0;")
     assert not can_be_read(scop, read_of(scop, "p")), "the first element is not written"
+
+
+@pytest.mark.parametrize(("body", "written"), [
+    ("if (k[i] > 0) A[i] = B[i];", False),                     # inside the array, but perhaps another thread's
+    ("if (k[i] > 0) A[i] = B[i]; else A[i] = 3;", True),
+    ("if (k[i] > 0) A[i] = B[i]; else k[i] = 3;", False),
+    ("if (k[i] > 0) { if (B[i] > 0) A[i] = B[i]; else A[i] = 1; } else A[i] = 3;", True),
+    ("if (k[i] > 0) { if (B[i] > 0) A[i] = B[i]; } else A[i] = 3;", False),
+    ("if (k[i] > 0) A[i] = B[i]; B[i] = A[i];", True),         # then nobody else may write it meanwhile
+    ("if (k[i] > 0) A[i] = B[i]; B[i + 1] = A[0];", False),
+    ("if (B[i] > A[i]) A[i] = B[i];", True),
+    ("if (k[i] > 0 && B[i] > A[i]) A[i] = B[i];", False),
+    ("if (k[i] > 0) p[i] = B[i];", False),
+    ("double t[3]; t[0] = 1; if (k[i] > 0) t[2] = B[i]; A[i] = t[0];", True),
+])
+def test_old_values_are_written_back_where_nobody_else_writes(body: str, written: bool) -> None:
+    scop = program(body)
+    statement, access = next((s, a) for s in scop.statements if isinstance(s.body[0], If) for a in s.writes)
+    assert can_be_written(scop, statement, access) is written
 
 
 @pytest.mark.parametrize(("body", "exist"), [

@@ -4,14 +4,28 @@ from __future__ import annotations
 
 import pytest
 
-from polysched.emit_c.generation.loop_run import MOST_NESTED, run_loops
+from polysched.emit_c.generation.loop_run import MOST_NESTED, compile_instances, run_loops
 from polysched.emit_c.loop_ir.index import Comparison, variable
 from polysched.emit_c.loop_ir.loops import For, Node
 from polysched.emit_c.loop_ir.parser import parse_loops
 
 
 def points(text: str, **values: int) -> list[tuple[int, ...]]:
-    return [point for _, point in run_loops(parse_loops(text), values)]
+    return [point for _, point in run(parse_loops(text), values)]
+
+
+def run(loops: Node, values: dict[str, int]) -> list[tuple[str, tuple[int, ...]]]:
+    """The instances in order, which are those that each statement has for itself."""
+    ordered = run_loops(loops, values)
+    apart = compile_instances(loops)(values)
+    assert {name: sorted(own) for name, own in apart.items() if own} == {
+        name: sorted(point for other, point in ordered if other == name) for name in dict(ordered)}
+    return ordered
+
+
+def test_statements_of_one_loop_and_one_that_stands_twice() -> None:
+    nest = "for i in range(0, 3):\n    for j in range(i, n, 2):\n        S(i, j)\n        T(j)\n        S(j, j)"
+    assert points(nest, n=4)[:4] == [(0, 0), (0,), (0, 0), (0, 2)]
 
 
 def test_bounds_steps_and_conditions() -> None:
@@ -29,7 +43,7 @@ def test_quotients_round_down() -> None:
 def test_a_guard_ends_the_loop() -> None:
     body = parse_loops("S(i)")
     loop = For("i", variable("a"), variable("n"), 1, body, guard=Comparison("<", variable("i"), variable("m")))
-    assert run_loops(loop, {"a": 1, "n": 9, "m": 3}) == [("S", (1,)), ("S", (2,))]
+    assert run(loop, {"a": 1, "n": 9, "m": 3}) == [("S", (1,)), ("S", (2,))]
 
 
 def test_an_inner_loop_may_hide_a_name() -> None:
@@ -41,7 +55,7 @@ def test_nests_deeper_than_python_takes(depth: int) -> None:
     nest: Node = parse_loops(f"S({', '.join(f'i{d}' for d in range(depth))})")
     for d in reversed(range(depth)):
         nest = For(f"i{d}", variable("n"), variable("n") + 1 + (d == depth - 1), 1, nest)
-    assert run_loops(nest, {"n": 4}) == [("S", (4,) * (depth - 1) + (last,)) for last in (4, 5)]
+    assert run(nest, {"n": 4}) == [("S", (4,) * (depth - 1) + (last,)) for last in (4, 5)]
 
 
 def test_what_comes_behind_plain_loops_is_refused() -> None:

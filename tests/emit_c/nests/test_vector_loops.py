@@ -31,7 +31,7 @@ BODIES = {
     "integers": "K[i][j] = K[i][j] * 7 ^ (K[i][j] & 15);",
     "negation": "A[i][j] = -B[i][j] / (1.0f + B[i][j] * B[i][j]);",
     "condition on data": "if (K[i][j] > 0 && B[i][j] < 1.0f) A[i][j] += B[i][j]; else A[i][j] = K[i][j];",
-    "condition without else": "if (!(K[i][j] > 0)) D[i][j] = D[i][j] * B[i][j];",
+    "condition without else": "if (!(D[i][j] + K[i][j] > 0)) D[i][j] = D[i][j] * B[i][j];",
     "one condition for all lanes": "A[i][j] += B[i][m + 1] > 0 ? K[i][j] : B[i][m + 1];",   # gcc wants two equal types
     "constants": "A[i][j] = B[i][j] * (float)1.7 - (float)(2. / 3.);",
     "one constant": "A[i][j] = -0.1;",

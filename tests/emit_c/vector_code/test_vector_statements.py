@@ -12,6 +12,24 @@ import polysched
 from polysched.scop import from_c_text
 from tests.emit_c.compiled import load
 
+HELD = """void f(int n, float R[n], int m[n], float a[n], float s[1]) {
+#pragma scop
+  for (int i = 0; i < n; i++) BODY
+#pragma endscop
+}
+"""
+
+
+@pytest.mark.parametrize(("body", "masked"), [
+    ("if (m[i]) R[i] = expf(a[i]);", False), ("if (m[i]) R[i] += a[i];", False),
+    ("for (int k = 0; k < n; k++) if (m[k]) R[i] = a[k];", False),
+    ("if (m[i]) R[i] = expf(a[i]); else R[i] = 0;", True), ("{ R[i] = 1; if (m[i]) R[i] = expf(a[i]); }", True)])
+def test_no_old_value_is_written_back_that_may_be_another_threads(body: str, masked: bool) -> None:
+    text = "float expf(float);\n" + HELD.replace("BODY", body)
+    made = polysched.optimize(from_c_text(text), polysched.PipelineOptions(tile="off", vector_bits=256)).source.text
+    assert ("mask" in made) is masked, made
+
+
 UPDATES = {
     "unsigned into long": ("int64_t", "s[0] += (uint32_t)a[i];", "int32_t"),
     "unsigned into double": ("double", "s[0] += (uint32_t)a[i];", "int32_t"),

@@ -41,15 +41,24 @@ def best_call(scop: Scop, name: str, sizes: dict[str, int], function: str) -> tu
     return found.matches[0], library_call(found.matches[0], function)
 
 
-def run(text: str, m: Match, arrays: dict[str, np.ndarray], folder: Path,
-        linked: tuple[str, ...] = ("-lopenblas",)) -> None:
-    source, library = folder / "call.c", folder / "call.so"
+CALLED = ("cblas_dgemm", "cblas_dgemv", "cblas_sgemm_batch_strided", "cblas_dgemm_batch_strided")
+
+
+def compiled_calls(text: str, folder: Path) -> ctypes.CDLL:
+    """Calls of the OpenBLAS of the wheel `scipy-openblas32`, which has batched products and names of its own."""
+    wheel = pytest.importorskip("scipy_openblas32", reason="no OpenBLAS: the extra `test` has the wheel of one")
+    source, library = folder / "calls.c", folder / "calls.so"
     source.write_text(f"#include <cblas.h>\n{PRELUDE}{text}")
+    linked = [f"-I{wheel.get_include_dir()}", *(f"-D{name}=scipy_{name}" for name in CALLED),
+              f"-L{wheel.get_lib_dir()}", f"-l{wheel.get_library()}", f"-Wl,-rpath,{wheel.get_lib_dir()}"]
     done = find_compiler().run(["-O1", "-w", "-shared", "-fPIC", str(source), "-o", str(library), *linked])
-    if done.returncode:
-        pytest.skip(f"no OpenBLAS to link with: {done.stderr.strip().splitlines()[0]}")
+    assert done.returncode == 0, done.stderr
+    return ctypes.CDLL(str(library))
+
+
+def run(text: str, m: Match, arrays: dict[str, np.ndarray], folder: Path) -> None:
     order = dict.fromkeys(v.array for v in m.layouts)
-    ctypes.CDLL(str(library)).call(*(ctypes.c_void_p(arrays[a].ctypes.data) for a in order))
+    compiled_calls(text, folder).call(*(ctypes.c_void_p(arrays[a].ctypes.data) for a in order))
 
 
 def filled(scop: Scop, sizes: dict[str, int]) -> dict[str, np.ndarray]:
@@ -86,14 +95,6 @@ def test_matrix_vector(matrix: str, update: str, tmp_path: Path) -> None:
     np.testing.assert_array_equal(arrays["y"], wanted)
 
 
-def batched_library(function: str) -> tuple[str, ...]:
-    """Compiler options for the OpenBLAS of the wheel `scipy-openblas32`, which has batched products."""
-    wheel = pytest.importorskip("scipy_openblas32", reason="no library with batched products: scipy-openblas32 has one")
-    folder = wheel.get_lib_dir()
-    return (f"-I{wheel.get_include_dir()}", f"-D{function}=scipy_{function}", f"-L{folder}", f"-l{wheel.get_library()}",
-            f"-Wl,-rpath,{folder}")
-
-
 @pytest.mark.parametrize(("letter", "kind", "update", "formula"), [
     ("d", "double", "C[p][i][j] += A[p][i][k] * B[p][j][k]", "pik,pjk->pij"),
     ("s", "float", "C[p][i][j] += A[p][k][i] * B[p][k][j]", "pki,pkj->pij")])
@@ -103,11 +104,10 @@ def test_a_batched_call_computes_all_products(letter: str, kind: str, update: st
     scop = program(f"int b, int m, int n, int q, {kind} C[b][m][n], {kind} A[b][{a}], {kind} B[b][{b}]",
                    "for (int p = 0; p < b; p++) " + NEST.format(update))
     sizes, name = {"b": 4, **SIZES}, f"cblas_{letter}gemm_batch_strided"
-    linked = batched_library(name)
     m, text = best_call(scop, name, sizes, "call")
     arrays = {n: x.astype(kind.replace("float", "float32")) for n, x in filled(scop, sizes).items()}
     wanted = arrays["C"] + np.einsum(formula, arrays["A"], arrays["B"])
-    run(text, m, arrays, tmp_path, linked)
+    run(text, m, arrays, tmp_path)
     np.testing.assert_array_equal(arrays["C"], wanted)
 
 
@@ -226,12 +226,7 @@ def test_alpha_and_beta_are_given_to_the_call(tmp_path: Path) -> None:
         assert call in functions[-1], functions[-1]
         assert (whole.scale is not None, whole.before is None) == (folded, folded)
         programs.append((scop, whole))
-    source, library = tmp_path / "calls.c", tmp_path / "calls.so"
-    source.write_text(f"#include <cblas.h>\n{PRELUDE}" + "".join(functions))
-    done = find_compiler().run(["-O1", "-w", "-shared", "-fPIC", str(source), "-o", str(library), "-lopenblas"])
-    if done.returncode:
-        pytest.skip(f"no OpenBLAS to link with: {done.stderr.strip().splitlines()[0]}")
-    calls = ctypes.CDLL(str(library))
+    calls = compiled_calls("".join(functions), tmp_path)
     for at, (scop, whole) in enumerate(programs):
         arrays = filled(scop, SIZES)
         wanted = {n: x.copy() for n, x in arrays.items()}

@@ -83,10 +83,12 @@ def test_ranges_may_be_those_of_64_bits() -> None:
 
 
 def test_floats_are_equal_only_up_to_rounding() -> None:
-    outcome = same_function(expression("($f + $g) * $f"), expression("$f * $f + $g * $f"))
+    outcome = same_function(expression("($f + $g) + $f * $g"), expression("$f + ($g * $f + $g)"))
     assert outcome.verdict is Verdict.EQUAL
     assert outcome.reassociated
     assert not same_function(expression("$f * $g"), expression("$f * $g")).reassociated
+    multiplied_out = same_function(expression("($f + $g) * $f"), expression("$f * $f + $g * $f"))
+    assert multiplied_out.verdict is Verdict.DIFFERENT   # -0 against 0
 
 
 @pytest.mark.parametrize(("left", "right"), [

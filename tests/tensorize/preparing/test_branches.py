@@ -14,9 +14,11 @@ EACH = "for (int i = 0; i < 4; i++) "
 CHOSEN = {   # body, statements behind it
     "both ways": ("if (A[i] < B[i]) { P[i] = A[i]; Q[i] = B[i]; } else { P[i] = B[i]; Q[i] = A[i]; }", 2),
     "another order": ("if (A[i] < B[i]) { P[i] = A[i]; Q[i] = B[i]; } else { Q[i] = A[i]; P[i] = B[i]; }", 2),
-    "sometimes": ("if (A[i] < B[i]) P[i] = A[i];", 1),
-    "otherwise": ("if (A[i] < B[i]) { P[i] = A[i]; } else Q[i + 1] = 7;", 2),
-    "nested": ("if (A[i] < B[i]) { if (A[i] > 0) P[i] = A[i]; else F[i] = 1; } else { P[i] = 3; F[i] = B[i]; }", 2),
+    "sometimes": ("F[i] = P[i]; if (A[i] < B[i]) P[i] = A[i];", 1),
+    "otherwise": ("P[i] = 1; Q[i + 1] = 2; if (A[i] < B[i]) { P[i] = A[i]; } else Q[i + 1] = 7;", 2),
+    "its own": ("int32_t X[5]; if (A[i] < B[i]) X[i] = A[i];", 1),
+    "nested": ("P[i] = 5; F[i] = 6; if (A[i] < B[i]) { if (A[i] > 0) P[i] = A[i]; else F[i] = 1; } "
+               "else { P[i] = 3; F[i] = B[i]; }", 2),
     "sums": ("if (A[i] < B[i]) { P[i] += A[i]; Q[i] -= 2; } else { Q[i] = B[i]; P[i] = 3; }", 2),
     "old values": ("if (A[i] < P[i]) P[i] = P[i + 1];", 1),
 }
@@ -26,6 +28,9 @@ KEPT = {
     "written twice": "if (A[i] < B[i]) { P[i] = A[i]; P[i] = P[i] + 1; }",
     "two elements": "if (A[i] < B[i]) P[i] = A[i]; else P[i + 1] = B[i];",
     "a sum under a condition": "if (A[i] < B[i]) P[i] += A[i];",
+    "an element that is nowhere else": "if (A[i] < B[i]) P[i] = A[i];",
+    "an element that is elsewhere under a condition": "if (A[i] < B[i]) P[i] = A[i]; if (B[i] > 3) Q[i] = P[i];",
+    "another element elsewhere": "if (A[i] < B[i]) P[i] = A[i]; Q[i] = P[i + 1];",
     "no branch": "P[i] = A[i] < B[i] ? A[i] : B[i];",
 }
 
@@ -33,21 +38,19 @@ KEPT = {
 @pytest.mark.parametrize("name", CHOSEN)
 def test_every_array_is_assigned_by_a_statement_of_its_own(name: str) -> None:
     body, count = CHOSEN[name]
-    after = rewritten(program(ARRAYS, EACH + body), with_choices_for_branches)
+    after = rewritten(program(ARRAYS, f"{EACH}{{ {body} }}"), with_choices_for_branches)
     assert after is not None
-    assert len(after.statements) == count
-    for statement in after.statements:
-        (item,) = statement.body
-        assert isinstance(item, Assign)
-        assert isinstance(item.value, Select)
-        assert [a.kind for a in statement.writes] == [AccessKind.MUST_WRITE]
+    assert all([a.kind for a in s.writes] == [AccessKind.MUST_WRITE] for s in after.statements)
+    items = [item for s in after.statements for item in s.body]
+    assert all(isinstance(item, Assign) for item in items)
+    assert sum(isinstance(item.value, Select) for item in items if isinstance(item, Assign)) == count
 
 
 @pytest.mark.parametrize("name", KEPT)
 def test_other_branches_stay(name: str) -> None:
-    assert rewritten(program(ARRAYS, EACH + KEPT[name]), with_choices_for_branches) is None
+    assert rewritten(program(ARRAYS, f"{EACH}{{ {KEPT[name]} }}"), with_choices_for_branches) is None
 
 
 def test_an_element_that_may_not_exist_is_not_written() -> None:
-    body = EACH + "if (A[i] < 3) P[i] = A[i];"
+    body = EACH + "{ if (A[i] < 3) P[i + 1] = A[i]; P[0] = 0; }"
     assert rewritten(program("int32_t *P, int32_t A[5]", body), with_choices_for_branches) is None

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from pycparser import CParser
 
 from polysched.scop import from_c_text
+from polysched.scop.c_frontend.declarations.liveness import Effect, first_effect
 
 PROGRAM = """
 typedef struct {{ double x, y; }} point;
@@ -77,3 +79,13 @@ void f(int n, double u[n], double v[n]) {{
 }}"""
     scop = from_c_text(text)
     assert [a.is_temporary for a in scop.arrays if a.name.startswith("at")] == [dead, dead]
+
+
+@pytest.mark.parametrize(("after", "first"), [
+    ("s = 1; u[0] = s;", Effect.SET), ("other = 1; u[0] = s;", Effect.READ), ("other = s = 2;", Effect.SET),
+    ("s = s + 1;", Effect.READ), ("s += 1;", Effect.READ), ("u[(int)s] = 1;", Effect.READ), ("return;", Effect.SET),
+    ("return s;", Effect.READ), ("if (n) s = 1; u[0] = s;", Effect.READ), ("other = 1;", Effect.NOTHING),
+    ("if (n) s = 1; else s = 2; u[0] = s;", Effect.SET), ("for (n = 0; n < 9; n++) s = 1; u[0] = s;", Effect.READ)])
+def test_what_happens_to_a_variable_first(after: str, first: Effect) -> None:
+    function = CParser().parse(f"double f(int n, double s, double other, double *u) {{ {after} }}").ext[0]
+    assert first_effect(function.body.block_items, "s") is first
