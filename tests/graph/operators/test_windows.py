@@ -124,3 +124,15 @@ def test_padding_that_may_be_none_is_refused_while_a_size_is_open() -> None:
     graph = from_text(OPEN.format('Conv(x, w; auto_pad="SAME_UPPER", strides=[1, 3])'))
     with pytest.raises(UnsupportedGraphError, match="windows shorter than their stride"):
         infer(graph)
+
+
+def test_places_of_the_largest_in_images_of_open_extents() -> None:
+    graph = from_text("""graph g(x: float32[2, 3, H, W]) {
+  let y, i = MaxPool(x; kernel_shape=[2, 2], strides=[2, 1])
+  return y, i
+}""")
+    model = compile_graph(graph)
+    for h, w in ((4, 5), (7, 3)):
+        x = np.random.default_rng(h).normal(size=(2, 3, h, w)).astype(np.float32)
+        for name, array in interpret(graph, {"x": x}).items():
+            np.testing.assert_array_equal(model.run({"x": x})[name], array)
