@@ -6,8 +6,9 @@ import argparse
 import json
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,7 @@ from polysched.errors import RunFailedError, UsageError, WrongResultError
 if TYPE_CHECKING:
     from polysched.measure.measurement import Measurement
     from polysched.pipeline import Optimized, TransformedFile
+    from polysched.scop.scop import Scop
 
 NAME = "run"
 HELP = "Transform a function's scop, verify the result against the original code, and time both."
@@ -110,7 +112,8 @@ def run(arguments: argparse.Namespace) -> int:
     with (prepared(arguments.output) as output, prepared(arguments.json) as report,
           progress(quiet=bool(arguments.quiet)) as shown):
         shown.step(f"transforming {arguments.source}")
-        transformed = transform_file(arguments.source, pipeline_options(arguments))
+        transformed = transform_file(arguments.source, pipeline_options(arguments),
+                                     checked=partial(check_sizes, arguments) if arguments.size else None)
         known_sizes(arguments.assume, [region.scop for region in transformed.regions], arguments.source,
                     some_left=arguments.autodetect)
         show_instructions(arguments, transformed.regions)
@@ -135,6 +138,21 @@ def run(arguments: argparse.Namespace) -> int:
             print(line, file=sys.stderr if STANDARD_OUTPUT in _written(arguments) else sys.stdout)
         return show(measurement, to_errors=STANDARD_OUTPUT in _written(arguments), safe=arguments.safe,
                     device=chosen_device(arguments), cut="tf32" in arguments.tensor_cores)
+
+
+def check_sizes(arguments: argparse.Namespace, scops: Sequence[Scop]) -> None:
+    """Refuse sizes with which the function cannot run, before it is transformed.
+
+    Raises
+    ------
+    UsageError : an access would leave its array, or nothing would run.
+    """
+    from polysched.measure.programs.problem_size import choose_size
+    functions = {scop.source.function for scop in scops if scop.source is not None}
+    wanted = arguments.function if arguments.function in functions else None
+    own = [scop for scop in scops if wanted is None or (scop.source is not None and scop.source.function == wanted)]
+    if own and (wanted is not None or len(functions) == 1):
+        choose_size(own, dict(arguments.size))
 
 
 def effects_lines(transformed: TransformedFile, arguments: argparse.Namespace, shown: Progress) -> list[str]:
