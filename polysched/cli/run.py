@@ -6,8 +6,9 @@ import argparse
 import json
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,7 @@ from polysched.errors import RunFailedError, UsageError, WrongResultError
 if TYPE_CHECKING:
     from polysched.measure.measurement import Measurement
     from polysched.pipeline import Optimized, TransformedFile
+    from polysched.scop.scop import Scop
 
 NAME = "run"
 HELP = "Transform a function's scop, verify the result against the original code, and time both."
@@ -110,7 +112,8 @@ def run(arguments: argparse.Namespace) -> int:
     with (prepared(arguments.output) as output, prepared(arguments.json) as report,
           progress(quiet=bool(arguments.quiet)) as shown):
         shown.step(f"transforming {arguments.source}")
-        transformed = transform_file(arguments.source, pipeline_options(arguments))
+        transformed = transform_file(arguments.source, pipeline_options(arguments),
+                                     checked=partial(check_sizes, arguments) if arguments.size else None)
         known_sizes(arguments.assume, [region.scop for region in transformed.regions], arguments.source,
                     some_left=arguments.autodetect)
         show_instructions(arguments, transformed.regions)
@@ -137,8 +140,23 @@ def run(arguments: argparse.Namespace) -> int:
                     device=chosen_device(arguments), cut="tf32" in arguments.tensor_cores)
 
 
+def check_sizes(arguments: argparse.Namespace, scops: Sequence[Scop]) -> None:
+    """Refuse sizes with which the function cannot run, before it is transformed.
+
+    Raises
+    ------
+    UsageError : an access would leave its array, or nothing would run.
+    """
+    from polysched.measure.programs.problem_size import choose_size
+    functions = {scop.source.function for scop in scops if scop.source is not None}
+    wanted = arguments.function if arguments.function in functions else None
+    own = [scop for scop in scops if wanted is None or (scop.source is not None and scop.source.function == wanted)]
+    if own and (wanted is not None or len(functions) == 1):
+        choose_size(own, dict(arguments.size))
+
+
 def effects_lines(transformed: TransformedFile, arguments: argparse.Namespace, shown: Progress) -> list[str]:
-    """What calling functions says of the effects that a file declares for them.
+    """What calling functions says of the effects that a file declares for them, or that their bodies say.
 
     Raises
     ------
@@ -150,10 +168,11 @@ def effects_lines(transformed: TransformedFile, arguments: argparse.Namespace, s
     if source is None or not (called or re.search(r"pragma\s+polysched\s+effects\b", source.text)):
         return []   # a header may declare the effects of what is called
     from polysched.measure.bit_for_bit.effects_check import check_effects
-    shown.step("calling functions with declared effects")
+    shown.step("calling functions with known effects")
     options = transformed.regions[0].options
     checked = check_effects(source.path, source.text, include_dirs=options.include_dirs, defines=options.defines,
-                            cc=options.cc, flags=measure_options(arguments).flags)
+                            cc=options.cc, flags=measure_options(arguments).flags,
+                            called=[call.function for call in called], pure=options.pure)
     for each in checked:
         if each.problem:
             raise WrongResultError(f"{each}", where=source.path,

@@ -61,6 +61,7 @@ def compiler_flags(regions: Iterable[Optimized]) -> tuple[str, ...]:
 
 
 Region = Callable[[Scop, PipelineOptions, dict[str, float]], Optimized]
+Check = Callable[[Sequence[Scop]], None]
 """All stages of one region."""
 
 
@@ -115,12 +116,13 @@ def check_packed(options: PipelineOptions, scops: Sequence[Scop]) -> None:
 
 
 def transform_file(path: str | Path, options: PipelineOptions | None = None, *,
-                   region: Region | None = None) -> TransformedFile:
+                   region: Region | None = None, checked: Check | None = None) -> TransformedFile:
     """All stages for every region of a C file; a region that is refused stays as it is, and a warning says why.
 
     Parameters
     ----------
     region : as for `optimize`.
+    checked : called with the regions that were read, before anything is computed; it refuses what cannot work.
 
     Raises
     ------
@@ -143,6 +145,8 @@ def transform_file(path: str | Path, options: PipelineOptions | None = None, *,
     seconds["scop"] = round(seconds["scop"] - detected.seconds, 6)
     try:
         check_packed(options, scops)
+        if checked is not None:
+            checked(scops)
         regions = tuple(detected.regions) if options.autodetect else tuple(
             _accepted(scops, options, region, budget, refusals))
         refuse_unused([region.tiled.unused for region in regions])

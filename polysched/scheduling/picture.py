@@ -24,6 +24,7 @@ from polysched.scheduling.tiles_of import (
     tile_loops,
     tile_of,
     turns,
+    whole_tile,
 )
 from polysched.scheduling.tree.loop_tree import Band, Filter, Mark, Node, Sequence, children, from_isl, walk
 from polysched.scop.html import drawing
@@ -215,8 +216,9 @@ def _with_tiles(panel: Panel, statement: Statement, axes: tuple[str, str] | None
         if point in tiles:
             inside.setdefault(tiles[point], set()).add(point)
     domain = fix_parameters(statement.domain, parameters)
-    shapes = {numbers[tile]: polygons(bodies(fibre(placed.loops, tile, statement.domain, parameters), domain, drawn,
-                                             fixed, expected)) for tile, expected in inside.items()}
+    shapes = {numbers[tile]: polygons(bodies(
+        fibre(placed.loops, tile, statement.domain, parameters), domain, drawn, fixed, expected,
+        around=whole_tile(placed.loops, tile, statement.domain, parameters))) for tile, expected in inside.items()}
     return replace(panel, colours=colours, shapes={number: shape for number, shape in shapes.items() if shape})
 
 

@@ -11,7 +11,7 @@ from polysched.dependence.dependences import Dependences
 from polysched.dependence.picture import ORDERING, dependent_instances
 from polysched.errors import UsageError
 from polysched.scheduling.picture import THREADS, PlacedTiles, placed_tiles
-from polysched.scheduling.tiles_of import Tile, bodies, fibre
+from polysched.scheduling.tiles_of import Tile, bodies, fibre, whole_tile
 from polysched.scop.picture import Point, in_slice, panel_title, slice_points, small_parameters
 from polysched.scop.pictures.polytopes import Polygon, faces
 from polysched.scop.pictures.solid import Solid, Spot
@@ -80,7 +80,8 @@ def _faces(placed: PlacedTiles, tile: Tile, statement: Statement, parameters: Ma
            drawn: tuple[int, int, int], cut: Mapping[int, int], inside: set[Point]) -> tuple[Polygon, ...]:
     """The faces of a tile in the slice."""
     pieces = bodies(fibre(placed.loops, tile, statement.domain, parameters),
-                    fix_parameters(statement.domain, parameters), drawn, cut, inside)
+                    fix_parameters(statement.domain, parameters), drawn, cut, inside,
+                    around=whole_tile(placed.loops, tile, statement.domain, parameters))
     return tuple(face for spaces in pieces for face in faces(spaces))
 
 

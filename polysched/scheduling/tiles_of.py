@@ -68,27 +68,53 @@ def fibre(loops: Iterable[TileLoop], tile: Tile, domain: isl.Set, parameters: Ma
     for loop in loops:
         if loop.position not in values:
             continue
-        own = isl.Set.empty(found.get_space())
-        for piece in _pieces(loop.member, domain):
-            fixed = fix_parameters(piece, parameters).fix_val(isl.dim_type.out, 0, isl_value(values[loop.position]))
-            own = own.union(fixed.domain())
-        found = found.intersect(own)
+        found = found.intersect(_with_value(_pieces(loop.member, domain), values[loop.position], found.get_space(),
+                                            parameters))
     return found
 
 
+def _with_value(pieces: Iterable[isl.Map], value: int, space: isl.Space, parameters: Mapping[str, int]) -> isl.Set:
+    """The instances at which a loop has a value."""
+    own = isl.Set.empty(space)
+    for piece in pieces:
+        own = own.union(fix_parameters(piece, parameters).fix_val(isl.dim_type.out, 0, isl_value(value)).domain())
+    return own
+
+
+def whole_tile(loops: Iterable[TileLoop], tile: Tile, domain: isl.Set, parameters: Mapping[str, int]) -> isl.Set:
+    """What a tile would hold if the domain went on in all directions, as a set without parameters."""
+    found = isl.Set.universe(fix_parameters(domain, parameters).get_space())
+    values = dict(tile)
+    for loop in loops:
+        if loop.position in values:
+            pieces = (piece.gist_domain(domain) for piece in _pieces(loop.member, domain))
+            found = found.intersect(_with_value(pieces, values[loop.position], found.get_space(), parameters))
+    return found.detect_equalities().coalesce()
+
+
 def bodies(instances: isl.Set, domain: isl.Set, drawn: tuple[int, ...], fixed: Mapping[int, int],
-           expected: set[Point]) -> tuple[tuple[HalfSpace, ...], ...]:
+           expected: set[Point], *, around: isl.Set | None = None) -> tuple[tuple[HalfSpace, ...], ...]:
     """The half-spaces of each convex piece of a slice; nothing where they would hold other points than those drawn.
 
     Parameters
     ----------
     instances : those of the tile, as `fibre` gives them.
+    around : the tile without the border of the domain, as `whole_tile` gives it. Within the border it is the body where
+        both are polyhedra: isl leaves out constraints that are redundant for integers, and tightens others, so that
+        the instances alone would be drawn over a neighbour or apart from it.
     domain : all of the statement, without parameters; its constraints cut every tile at the border.
     drawn : the dimensions that stay, in the order of the axes.
     fixed : the values of all others.
     expected : the points of the slice that the pieces together must hold.
     """
     wanted = {_in_order(point, drawn) for point in expected}
+    border = sliced(domain, fixed)
+    outside = _one_polyhedron(border)
+    if around is not None:
+        whole = sliced(around, fixed)
+        outside = (*outside, *_one_polyhedron(whole))
+        if _one_polyhedron(whole) and _one_polyhedron(border) and set(points_of(whole.intersect(border))) == wanted:
+            return (_along(outside, drawn),)
     piece = sliced(instances, fixed).remove_divs()
     if set(points_of(piece)) != wanted:   # isl has tightened a border with a division
         if len(wanted) > MOST_POINTS_OF_HULL:
@@ -96,17 +122,25 @@ def bodies(instances: isl.Set, domain: isl.Set, drawn: tuple[int, ...], fixed: M
         piece = isl.Set.from_basic_set(_set_of(wanted).convex_hull())
         if set(points_of(piece)) != wanted:
             return ()
-    border = _basic_sets(sliced(domain, fixed))
-    around = half_spaces(border[0]) or () if len(border) == 1 else ()
-    ranks = [sorted(drawn).index(d) for d in drawn]
     found = []
     for part in _basic_sets(piece):
         spaces = half_spaces(part)
         if spaces is None:
             return ()
-        found.append(tuple(HalfSpace(tuple(space.normal[r] for r in ranks), space.offset)
-                           for space in (*spaces, *around)))
+        found.append(_along((*spaces, *outside), drawn))
     return tuple(found)
+
+
+def _along(spaces: Iterable[HalfSpace], drawn: tuple[int, ...]) -> tuple[HalfSpace, ...]:
+    """Half-spaces over the dimensions in the order of the axes."""
+    ranks = [sorted(drawn).index(d) for d in drawn]
+    return tuple(HalfSpace(tuple(space.normal[r] for r in ranks), space.offset) for space in spaces)
+
+
+def _one_polyhedron(instances: isl.Set) -> tuple[HalfSpace, ...]:
+    """The half-spaces of a set; none where it is several polyhedra, or none."""
+    parts = _basic_sets(instances)
+    return half_spaces(parts[0]) or () if len(parts) == 1 else ()
 
 
 def _set_of(points: Iterable[Point]) -> isl.Set:

@@ -48,8 +48,13 @@ def optimize(path_or_scop: str | Path | Scop, options: PipelineOptions | None = 
                               region=None if options.database is None else looked_up_region)
 
 
-def transform_file(path: str | Path, options: PipelineOptions | None = None) -> files.TransformedFile:
+def transform_file(path: str | Path, options: PipelineOptions | None = None, *,
+                   checked: files.Check | None = None) -> files.TransformedFile:
     """As `pipeline.transform_file`, with what `options.database` has for each region.
+
+    Parameters
+    ----------
+    checked : as there.
 
     Raises
     ------
@@ -58,7 +63,8 @@ def transform_file(path: str | Path, options: PipelineOptions | None = None) -> 
     """
     options = options or PipelineOptions()
     with _measuring(options):
-        return files.transform_file(path, options, region=None if options.database is None else looked_up_region)
+        return files.transform_file(path, options, checked=checked,
+                                    region=None if options.database is None else looked_up_region)
 
 
 def _measuring(options: PipelineOptions) -> AbstractContextManager[None]:

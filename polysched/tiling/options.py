@@ -12,6 +12,7 @@ from polysched.target.target import Target, host
 
 Edges = int | tuple[int, ...] | Literal["auto", "off"]
 """Of tiles: one for all loops of a band, one per loop, chosen by the model, or no tiles."""
+LARGEST_EDGE = 2**31 - 1   # of `int`, in which most programs count; longer loops have no use for a longer tile
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -198,6 +199,9 @@ class TilingOptions(OneLine):
             if edge < least:
                 raise UsageError(f"a tile size must be at least {least}", witness=str(edge),
                                  hint="1 leaves the loop untiled inside its tile")
+            if edge > LARGEST_EDGE:
+                raise UsageError(f"a tile size is at most {LARGEST_EDGE}", witness=str(edge),
+                                 hint="off leaves loops untiled")
         if not any(edges):
             raise UsageError("no tile size was given", hint="0 is for single loops of an outer level")
 

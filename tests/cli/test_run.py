@@ -12,17 +12,18 @@ from typing import Any
 
 import pytest
 
-from polysched.cli.entry import make_parser
+from polysched.cli.entry import main, make_parser
 from polysched.cli.run import measure_function, show
 from polysched.cli.shown.progress import Progress
 from polysched.errors import RunFailedError
 from polysched.measure import paired
 from polysched.measure.paired import MeasureOptions
+from polysched.pipeline import files
 from polysched.pipeline.files import TransformedFile, optimize
 from polysched.pipeline.optimized import Optimized
 from polysched.pipeline.options import PipelineOptions
 from polysched.scop import from_c_text
-from tests.cli.command import PRODUCT, RUN_FAILED, WRONG_RESULT, is_refusal, polysched
+from tests.cli.command import PRODUCT, REFUSED, RUN_FAILED, WRONG_RESULT, is_refusal, polysched
 from tests.report import made_results
 
 QUICK = ("--pairs", "3", "--budget", "1", "--threads", "2")
@@ -135,6 +136,17 @@ def test_an_access_that_always_leaves_its_array_is_refused(tmp_path: Path) -> No
     assert is_refusal(done), done.stderr
     assert "leaves the array A" in done.stderr
     assert "A[-1]" in done.stderr
+
+
+@pytest.mark.parametrize("sizes", [["n=0"], ["n=99999999999"]])
+def test_senseless_sizes_are_refused_before_anything_is_computed(
+        sizes: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def never(*_: Any) -> Any:
+        raise AssertionError("a region was transformed")
+    monkeypatch.setattr(files, "optimized_region", never)
+    (tmp_path / "in.c").write_text(PRODUCT)
+    assert main(["run", str(tmp_path / "in.c"), "--size", *sizes]) == REFUSED
+    assert sizes[0].split("=")[0] in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("size", "message"), [

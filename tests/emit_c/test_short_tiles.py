@@ -74,12 +74,20 @@ def test_rows_up_to_a_parameter_stay_on_a_copy() -> None:
     assert shapes(made) == [((6, 8), WHOLE), ((6, 8), ON_COPY)]
 
 
-def test_few_rows_read_the_vectors_of_a_panel_once() -> None:
+@pytest.mark.parametrize(("packed", "array"), [(None, "B_panels?"), ((), "B")])
+def test_few_rows_read_the_vectors_that_they_share_once(packed: tuple[()] | None, array: str) -> None:
     """gcc would put the load of a vector into each of up to four multiply-adds that use it."""
-    few = emitted(PRODUCT.format(rows=52, columns=32), sizes=(24, 16, 8), register=(6, 8), parameters={"n": 40}).text
-    assert len(re.findall(r"\*\(volatile polysched_f64x4 \*\)&B_panels?\b", few)) == 2, few
-    many = emitted(PRODUCT.format(rows=53, columns=32), sizes=(24, 16, 8), register=(6, 8), parameters={"n": 40}).text
+    few, many = (emitted(PRODUCT.format(rows=rows, columns=32), sizes=(24, 16, 8), register=(6, 8), packed=packed,
+                         parameters={"n": 40}).text for rows in (52, 53))
+    assert len(re.findall(rf"\*\(volatile polysched_f64x4 \*\)&{array}\b", few)) == 2, few
     assert "volatile" not in many
+
+
+def test_vectors_that_every_row_has_of_its_own_are_read_as_compilers_like() -> None:
+    text = PRODUCT.replace("B[n][{columns}]", "B[n][{rows}][{columns}]").replace("B[k][j]", "B[k][i][j]")
+    made = emitted(text.format(rows=52, columns=32), sizes=(24, 16, 8), register=(4, 8), parameters={"n": 40})
+    assert shapes(made) == [((4, 8), WHOLE)]
+    assert "volatile" not in made.text
 
 
 @pytest.mark.parametrize(("wide", "expected"), [(14, [(5, 16), (4, 16)]), (56, [(6, 16), (2, 16)])])

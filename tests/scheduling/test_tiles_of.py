@@ -44,12 +44,15 @@ def test_the_tile_of_every_instance_and_the_instances_of_every_tile() -> None:
         assert set(points_of(fibre(loops, wanted, domain, SIZES))) == {p for p, t in found.items() if t == wanted}
 
 
-@pytest.mark.parametrize("schedule", [
+TREES = pytest.mark.parametrize("schedule", [
     pytest.param(lambda: by_hand().tree, id="by hand"),
     pytest.param(lambda: tile(pluto(stencil().dependences), TilingOptions(sizes=(3, 4), register=False)).tree,
                  id="wavefronts"),
     pytest.param(lambda: tile(pluto(stencil().dependences, options=SchedulerOptions(concurrent_start=1)),
                               TilingOptions(sizes=(4, 4), register=False)).tree, id="diamonds")])
+
+
+@TREES
 def test_no_tile_runs_before_or_beside_one_that_it_depends_on(schedule) -> None:
     dependences, tree = stencil().dependences, schedule()
     picture = draw_tiles(dependences, tree, parameters=SIZES)
@@ -64,6 +67,25 @@ def test_no_tile_runs_before_or_beside_one_that_it_depends_on(schedule) -> None:
         before, after = picture.turns[first], picture.turns[second]
         assert first == second or before.step < after.step or (
             before.step == after.step and before.thread is not None and before.thread == after.thread)
+
+
+@TREES
+def test_no_tile_is_drawn_over_another(schedule) -> None:
+    """At the border of the domain, too, where a tile has few instances."""
+    for size in (7, 8, 9):
+        (panel,) = draw_tiles(stencil().dependences, schedule(), parameters={"N": size}).panels
+        assert panel.shapes
+        for x, y in itertools.product(range(-4, 4 * size + 4), repeat=2):
+            place = x / 4 + 0.11, y / 4 + 0.07   # on no side of a tile
+            around = [number for number, found in panel.shapes.items() if any(_holds(p, place) for p in found)]
+            assert len(around) < 2, (size, place)
+
+
+def _holds(polygon, place) -> bool:
+    """Whether a place lies inside a convex polygon: on one side of all its sides."""
+    sides = [(x2 - x1) * (place[1] - y1) - (y2 - y1) * (place[0] - x1)
+             for (x1, y1), (x2, y2) in itertools.pairwise((*polygon, polygon[0]))]
+    return all(side > 0 for side in sides) or all(side < 0 for side in sides)
 
 
 def test_diamonds_are_polygons_of_their_area() -> None:

@@ -11,6 +11,7 @@ from polysched.tiling.options import TilingOptions
     ((), "no tile size was given"),
     (0, "a tile size must be at least 1"),
     ((8, -1), "a tile size must be at least 1"),
+    (10**20, "a tile size is at most 2147483647"),
 ])
 def test_sizes_that_cannot_be_meant_are_refused(sizes, message):
     with pytest.raises(UsageError, match=message):

@@ -16,6 +16,7 @@ from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.facts import depends_on
 from polysched.emit_c.loop_ir.index import variables
 from polysched.emit_c.loop_ir.loops import RegisterTile
+from polysched.emit_c.register_tiles.accumulators import TileAccess
 from polysched.emit_c.register_tiles.tile_accesses import Lanes, Reach
 from polysched.target.target import CorePorts
 
@@ -75,3 +76,10 @@ def shared_rows(tile: RegisterTile, reached: Iterable[Reach], *, sums: int, rows
     found = tuple(r for r in reached if any(depends_on(form, moving) and variables(form) & edges
                                             for form in r.subscripts or ()))
     return SharedRows(reaches=found, sums=sums, rows=rows, registers=registers, ports=ports)
+
+
+def shared_vectors(tile: RegisterTile, accesses: Iterable[TileAccess]) -> frozenset[Reach]:
+    """The vectors that are only read, and are the same in all rows of a tile."""
+    rows = frozenset(edge.variable for edge in tile.edges if not edge.simd)
+    return frozenset(key for a in accesses for key in a.keys if not a.writes and key.lanes is Lanes.UNIT
+                     and not any(depends_on(form, rows) for form in a.generic.subscripts or ()))

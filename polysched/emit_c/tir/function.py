@@ -95,14 +95,19 @@ class _Writer:
                                            witness=type(node).__name__, hint="write the region without tiles")
 
     def _loop(self, loop: For) -> Iterator[str]:
-        """A loop; one with a step counts its iterations."""
+        """A loop; one with a step, or that may begin below zero, counts its iterations.
+
+        TVM 0.27 leaves out iterations of nested loops that begin below zero, or runs others.
+        """
         if loop.guard is not None:
             raise UnsupportedScopError("a loop of tensor IR has one upper bound", witness=str(loop.guard)[:80])
         name = f"{self.prefix}{loop.variable.removeprefix(PLACEHOLDER)}"
         value, first, end = variable(name), index(loop.lower), index(loop.upper)
-        if loop.step != 1:
+        if loop.step != 1 or loop.lower.terms or loop.lower.constant < 0:
             value = loop.lower + variable(name) * loop.step
-            first, end = number(0), f"({index(loop.upper - loop.lower + (loop.step - 1))}) // {number(loop.step)}"
+            first, end = number(0), index(loop.upper - loop.lower + (loop.step - 1))
+        if loop.step != 1:
+            end = f"({end}) // {number(loop.step)}"
         yield f"for {name} in T.serial({first}, {end}):"
         body = list(self.lines(substitute_node(loop.body, {loop.variable: value})))
         yield from (f"    {line}" for line in body or ["T.evaluate(0)"])

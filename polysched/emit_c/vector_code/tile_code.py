@@ -28,7 +28,7 @@ from polysched.emit_c.loop_ir.names import TakenNames, identifier_of
 from polysched.emit_c.loop_ir.subscript_cases import statement_at
 from polysched.emit_c.loop_ir.traversal import instances
 from polysched.emit_c.register_tiles.accumulators import TileAccess, can_run_twice, offset_name, promotion_levels
-from polysched.emit_c.register_tiles.shared_rows import SharedRows, shared_rows
+from polysched.emit_c.register_tiles.shared_rows import SharedRows, shared_rows, shared_vectors
 from polysched.emit_c.register_tiles.tile_accesses import (
     Lanes,
     Point,
@@ -318,6 +318,7 @@ class TileCode:
                 printer = VectorPrinter(scalar=self.printer_for(instance, read), types=self.types, lanes=self.lanes,
                                         edge=self.edge, scope=own_scope, math=self.math,
                                         shares_divisors=shares_divisors, reads_once=self._reads_once(),
+                                        shared=self._shared_vectors(),
                                         past_caches=self.tile.past_caches, sums_up=bool(self.tile.partials))
                 add_statements(statement_at(self.scop, instance).body, printer)
         return scope.lines
@@ -328,6 +329,10 @@ class TileCode:
         They do where rows are few, and where a loop is unrolled whose sums leave hardly a register.
         """
         return 1 < self._rows <= MOST_FOLDED or self._shared_rows.leave_no_register
+
+    def _shared_vectors(self) -> frozenset[Reach]:
+        few = 1 < self._rows <= MOST_FOLDED and self._first_unrolled is None
+        return shared_vectors(self.tile, self.accesses(self.lanes)) if few else frozenset()
 
     def _moved(self, registers: Mapping[Reach, Piece], instance: StatementInstance, point: Point,
                read: Point) -> dict[Reach, Piece]:

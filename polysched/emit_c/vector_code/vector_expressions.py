@@ -59,6 +59,7 @@ class VectorPrinter:
     scope : elements held in registers, and values that were computed before.
     math : declares functions of math.h on vectors; None leaves calls to the C library, and their loops scalar.
     shares_divisors : what is the same in all lanes divides many vectors, and the divider is what they wait for.
+    reads_once, shared : compilers would read panels again for every use, and those vectors of other arrays.
     past_caches : an array whose vectors lie at boundaries and are stored past the caches; "" for none.
     sums_up : lanes have partial results, and what the program reads without a condition somewhere is read in every
         lane.  Elsewhere such a choice is left to compilers, which know the minimum of two integers.
@@ -72,6 +73,7 @@ class VectorPrinter:
     math: VectorMath | None = None
     shares_divisors: bool = False
     reads_once: bool = False
+    shared: frozenset[Reach] = frozenset()
     past_caches: str = ""
     sums_up: bool = False
 
@@ -177,6 +179,9 @@ class VectorPrinter:
         piece = self.loaded(access, where, expr.dtype)
         if where.lanes is Lanes.UNIFORM or not self.scope.is_read_only(access.array):
             return piece
+        if where in self.shared:
+            kind = self.types.name(expr.dtype, self.lanes)
+            piece = replace(piece, text=vector_at(self.scalar.element(access), f"volatile {kind}"))
         return self.scope.bind(access.array, piece, self._type_name(piece))
 
     def _packed(self, expr: Expr) -> Piece:

@@ -42,6 +42,8 @@ from polysched.scheduling.steps import apply, loop_tree
 _CHAIN = re.compile(r"\s*(\w+)\s*((?:\.\s*\w+\s*\([^()]*\)\s*)+);?\s*")
 _CALL = re.compile(r"\.\s*(\w+)\s*\(([^()]*)\)")
 _BEGIN = re.compile(r"^\s*(//|\w+\s*\.\s*\w+\s*\()", re.MULTILINE)
+MOST_LOOPS = 64
+"""Around a statement; more is no program, and takes isl minutes."""
 AS_WRITTEN = "// the order as written\n"
 """The chains of a schedule without steps."""
 
@@ -129,6 +131,8 @@ class _Named:
         if twice := {outer, inner} & {*self.names[statement]} - {name} or {outer} & {inner}:
             raise UsageError(f"two loops around {statement} would have the name {min(twice)}", where=where)
         loop = find_loop(loop_tree(self.schedule.tree), self.position(statement, name, where))
+        if len(self.names[statement]) >= MOST_LOOPS:
+            raise UsageError(f"more than {MOST_LOOPS} loops would be around {statement}", where=where)
         self._apply(StripMine(loop=loop.position, size=_number(factor, where)))
         for other in loop.statements:
             names, at = self.names[other], [r.position for r in self._around(other)].index(loop.position)

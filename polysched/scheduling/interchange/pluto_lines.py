@@ -20,7 +20,7 @@ _OTHERS = re.compile(r"\s*(#.*|\[[Pp]luto\].*|loop types.*)?")
 _FUNCTIONS = ("floor", "mod")   # of isl's notation, for tiles; Pluto itself writes affine rows alone
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _LETTERS = re.compile(r"[\w\s+*/(),-]*")
-_VALUE = re.compile(r"-> \[\((.*)\)\]")
+_VALUE = re.compile(r"-> \[\((.*)\)(/\d+)?\]")
 
 
 def has_lines(text: str) -> bool:
@@ -68,9 +68,15 @@ def write_lines(tree: isl.Schedule, scop: Scop) -> str:
             if len(pieces) != 1:
                 raise UsageError(f"dimension {k} of {statement.name} is not one affine function",
                                  where=scop.name, witness=str(value), hint="write the tree or the map instead")
-            row.append(_VALUE.findall(str(pieces[0][1]))[0])
+            row.append(_written(pieces[0][1]))
         lines.append(f"T(S{number}): ({', '.join(row)})\n")
     return "".join(lines)
+
+
+def _written(value: isl.Aff) -> str:
+    """An affine function; one that is whole only where its statement runs, `(i)/2`, by isl's `floor`."""
+    ((sum_, divisor),) = _VALUE.findall(str(value))
+    return f"floor(({sum_}){divisor})" if divisor else str(sum_)
 
 
 def _rows(text: str) -> Iterator[tuple[str, list[str]]]:

@@ -10,10 +10,10 @@ function seen(corner) {
 }
 
 const centre = [0, 1, 2].map(d => {
-  const values = [...scene.points, ...scene.edges].map(p => p[d]);
+  const values = [...scene.points, ...scene.box].map(p => p[d]);
   return (Math.min(...values) + Math.max(...values)) / 2;
 });
-const reach = Math.max(...[...scene.points, ...scene.edges].map(p => Math.hypot(...p.map((x, d) => x - centre[d]))), 1);
+const reach = Math.max(...[...scene.points, ...scene.box].map(p => Math.hypot(...p.map((x, d) => x - centre[d]))), 1);
 const size = 2 * (reach * scene.scale + MARGIN);
 
 function at(corner) {
@@ -31,11 +31,27 @@ function arrowText([from, to]) {
     `data-to="${nameOf(to)}"/>`;
 }
 
+function edgeAlong(axis) {   // as `frame` of solid.py: the edge of the box at the rim, the lowest or leftmost
+  const edges = [[0, 0], [0, 1], [1, 0], [1, 1]].map(others => {
+    const sides = [...others.slice(0, axis), 0, ...others.slice(axis)];
+    const start = sides.map((side, d) => scene.box[side][d]);
+    return [start, start.map((x, d) => d === axis ? scene.box[1][d] : x)];
+  });
+  const rim = ([start, end]) => {
+    const [right, up] = seen(start.map((x, d) => (x + end[d]) / 2)).map(x => Math.round(x * 1e6));
+    return axis === 2 ? [right, up] : [up, right];
+  };
+  return edges.reduce((best, edge) => {
+    const [a, b] = [rim(best), rim(edge)];
+    return b[0] < a[0] || (b[0] === a[0] && b[1] < a[1]) ? edge : best;
+  });
+}
+
 function draw() {
   const parts = [scene.heads], names = [], colours = data.colours[state.colouring];
-  scene.axes.forEach((name, axis) => {
-    const [x, y] = at(scene.edges[2 * axis + 1]);
-    parts.push(`<path d="M${spot(scene.edges[2 * axis])} L${spot(scene.edges[2 * axis + 1])}" stroke="#999" ` +
+  if (scene.box.length) scene.axes.forEach((name, axis) => {
+    const [start, end] = edgeAlong(axis), [x, y] = at(end);
+    parts.push(`<path d="M${spot(start)} L${spot(end)}" stroke="#999" ` +
       'marker-end="url(#head)"/>');
     names.push(`<text x="${x + 5}" y="${y - 3}" stroke="#fff" stroke-width="3" paint-order="stroke">${escaped(name)}</text>`);
   });

@@ -9,6 +9,7 @@ from __future__ import annotations
 import html
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import product
 from math import cos, radians, sin
 from typing import Any
@@ -124,7 +125,7 @@ class Solid(Shown):
                 "faces": [[group, [[round(x, 3) for x in corner] for corner in face]]
                           for group, found in self.bodies.items() for face in found],
                 "azimuth": self.azimuth, "elevation": self.elevation, "heads": ARROW_HEADS,
-                "edges": [[round(x, 3) for x in corner] for edge in frame(self.points) for corner in edge]}
+                "box": [[round(x, 3) for x in corner] for corner in box(self.points) or ()]}
 
     def beside(self) -> dict[int, set[int]]:
         """The tiles that touch each tile."""
@@ -147,14 +148,39 @@ class Solid(Shown):
         return "".join(f"{line}\n" for line in lines)
 
 
-def frame(points: tuple[Spot, ...]) -> list[tuple[Corner, Corner]]:
-    """The three edges of the box around the points that are the axes: right, back, up."""
+def box(points: tuple[Spot, ...]) -> tuple[Corner, Corner] | None:
+    """The lowest and the highest corner of the box around the points."""
     if not points:
+        return None
+    return (tuple(min(values) - 0.8 for values in zip(*points, strict=True)),
+            tuple(max(values) + 0.8 for values in zip(*points, strict=True)))
+
+
+def frame(points: tuple[Spot, ...], azimuth: float, elevation: float) -> list[tuple[Corner, Corner]]:
+    """The three edges of the box that are the axes: right, back, up.
+
+    Of the four edges along an axis it is the one at the rim of the view: the lowest, of the vertical ones the leftmost.
+    No dot lies behind it or beside its end.
+    """
+    around = box(points)
+    if around is None:
         return []
-    low = tuple(min(values) - 0.8 for values in zip(*points, strict=True))
-    high = tuple(max(values) + 0.8 for values in zip(*points, strict=True))
-    ends = [tuple(high[d] if d == axis else low[d] for d in range(3)) for axis in range(3)]
-    return [(low, end) for end in ends]
+    found = []
+    for axis in range(3):
+        edges = []
+        for others in product((0, 1), repeat=2):
+            sides = [*others[:axis], 0, *others[axis:]]
+            start = tuple(around[side][d] for d, side in enumerate(sides))
+            edges.append((start, tuple(around[1][d] if d == axis else x for d, x in enumerate(start))))
+        found.append(min(edges, key=partial(_rim, axis=axis, azimuth=azimuth, elevation=elevation)))
+    return found
+
+
+def _rim(edge: tuple[Corner, Corner], *, axis: int, azimuth: float, elevation: float) -> tuple[float, float]:
+    """How far to the left, or below, the middle of an edge is drawn."""
+    middle = tuple((a + b) / 2 for a, b in zip(*edge, strict=True))
+    right, up, _ = projected(middle, azimuth, elevation)
+    return (round(right, 6), up) if axis == 2 else (round(up, 6), right)
 
 
 def projected(corner: Corner, azimuth: float, elevation: float) -> tuple[float, float, float]:
@@ -170,7 +196,8 @@ class View:
 
     def __init__(self, solid: Solid) -> None:
         self.solid = solid
-        edges = [corner for edge in frame(solid.points) for corner in edge]
+        self.axes = frame(solid.points, solid.azimuth, solid.elevation)
+        edges = [corner for edge in self.axes for corner in edge]
         seen = [self._seen(corner) for corner in (*solid.points, *edges)] or [(0.0, 0.0, 0.0)]
         self.left, self.top = min(x for x, _, _ in seen), max(y for _, y, _ in seen)
         self.width = max(x for x, _, _ in seen) - self.left
@@ -205,7 +232,7 @@ def _svg(solid: Solid) -> str:
         return f"{MARGIN + x * SCALE:.1f},{MARGIN + y * SCALE:.1f}"
 
     parts, names = [ARROW_HEADS, title], list[str]()
-    for name, (start, end) in zip(solid.axes, frame(solid.points), strict=True):
+    for name, (start, end) in zip(solid.axes, view.axes, strict=True):
         x, y = view.at(end)
         parts.append(f'<path d="M{at(start)} L{at(end)}" stroke="#999" marker-end="url(#head)"/>')
         names.append(f'<text x="{MARGIN + x * SCALE + 5:.1f}" y="{MARGIN + y * SCALE - 3:.1f}" {HALO}>'

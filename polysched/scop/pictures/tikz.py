@@ -15,7 +15,7 @@ from polysched.scop.pictures.paint import (
     painted_by,
 )
 from polysched.scop.pictures.polytopes import Corner
-from polysched.scop.pictures.solid import Solid, View, frame
+from polysched.scop.pictures.solid import Solid, View
 
 STEP_CM = 0.5
 SPECIAL = {"\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%",
@@ -125,7 +125,7 @@ def tikz_of_solid(solid: Solid) -> str:
         return f"({x:.2f},{-y:.2f})"
 
     lines.append(rf"\node[anchor=south west, font=\bfseries] at (0,0.5) {{{_text(solid.title)}}};")
-    for name, (start, end) in zip(solid.axes, frame(solid.points), strict=False):
+    for name, (start, end) in zip(solid.axes, view.axes, strict=False):
         lines.append(rf"\draw[->, gray] {at(start)} -- {at(end)} node[above right] {{{_text(name)}}};")
     lines += [rf"\filldraw[fill={names[paint[group]]}, draw=darkgray, fill opacity=0.22, draw opacity=0.6] "
               rf"{' -- '.join(map(at, face))} -- cycle;" for group, face in view.faces()]

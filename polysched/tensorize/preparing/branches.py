@@ -5,7 +5,7 @@ Rewrite:  if (c) { L = a; H = b; } else { L = b; H = a; }   ->   L = c ? a : b; 
 
 Only the chosen side of a choice is evaluated, so nothing is read that was not read before, but for R, which the program
 accesses in any case or owns: what it may leave alone can belong to another thread.  The statements run one behind the
-other, and none reads what another one writes.  Sums under a condition stay (`if (c) R += a;`), since no instruction
+other, each behind those that read what it writes.  Sums under a condition stay (`if (c) R += a;`), since no instruction
 takes `c ? R + a : R` for one.
 Source: J. R. Allen, K. Kennedy, C. Porterfield, J. Warren, "Conversion of control dependence to data dependence",
 POPL 1983.
@@ -13,9 +13,10 @@ POPL 1983.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
+from graphlib import CycleError, TopologicalSorter
 
 import islpy as isl
 
@@ -45,11 +46,12 @@ def _as_choices(scop: Scop, statement: Statement) -> Scop | None:
     if not is_branch or not all(a.exact for a in statement.accesses):
         return None
     written = tuple(dict.fromkeys(statement.access(a.target).array for a in assignments(statement.body)))
-    if len(written) > 1 and not _are_apart(statement, written):
+    order = _one_behind_the_other(statement, written)
+    if order is None:
         return None
     made: list[Statement] = []
     taken = {s.name for s in scop.statements}
-    for array in written:
+    for array in order:
         part = _as_choice(scop, statement, _only_writing(statement, array))
         if part is None:
             return None
@@ -68,29 +70,45 @@ def _as_choice(scop: Scop, whole: Statement, own: Statement) -> Statement | None
     return as_choice(scop, own, exists=partial(may_always_be_written, scop, whole))
 
 
-def _are_apart(statement: Statement, written: Collection[str]) -> bool:
-    """No assignment reads what another one writes, and no condition what any of them writes."""
+def _one_behind_the_other(statement: Statement, written: tuple[str, ...]) -> list[str] | None:
+    """The arrays in an order in which each is written behind all parts that read it; None where there is none."""
+    if len(written) > 1 and not _reads_old_values(statement, statement.body, frozenset()):
+        return None
+    readers: dict[str, list[str]] = {array: [] for array in written}
     for array in written:
         part = _only_writing(statement, array)
         targets = {a.target for a in assignments(part.body)}
-        others = {a.array for a in part.accesses if a.reference not in targets} & {*written}
-        if others - {array} or (array in others and _condition_reads(statement, array)):
+        seen = {a.array for a in part.accesses if a.reference not in targets} - {array}
+        for read in (a for a in written if a in seen):
+            readers[read].append(array)
+    try:
+        return list(TopologicalSorter(readers).static_order())
+    except CycleError:
+        return None
+
+
+def _reads_old_values(statement: Statement, items: tuple[BodyStatement, ...], before: frozenset[str]) -> bool:
+    """Whether nothing reads an array that was written ahead of it, on every way through some items of a body."""
+    for item in items:
+        read = references((replace(item, then=(), otherwise=()),)) if isinstance(item, If) else [
+            r for r in references((item,)) if not isinstance(item, Assign) or r != item.target]
+        if any(statement.access(r).array in before for r in _with_subscripts(statement, read)):
             return False
+        if isinstance(item, If):
+            if not all(_reads_old_values(statement, way, before) for way in (item.then, item.otherwise)):
+                return False
+            before |= {statement.access(a.target).array for a in assignments((item,))}
+        elif isinstance(item, Assign):
+            before |= {statement.access(item.target).array}
     return True
 
 
-def _condition_reads(statement: Statement, array: str) -> bool:
-    """Whether some condition reads an array, which every part evaluates."""
-    bare = tuple(_without_assignments(item) for item in statement.body)
-    return any(statement.access(r).array == array for r in references(bare))
-
-
-def _without_assignments(item: BodyStatement) -> BodyStatement:
-    if not isinstance(item, If):
-        return item
-    then, otherwise = (tuple(_without_assignments(x) for x in way if not isinstance(x, Assign))
-                       for way in (item.then, item.otherwise))
-    return replace(item, then=then, otherwise=otherwise)
+def _with_subscripts(statement: Statement, found: Iterable[str]) -> Iterator[str]:
+    """References, and those in their subscripts."""
+    for reference in found:
+        yield reference
+        yield from (e.reference for s in statement.access(reference).subscripts for e in walk(s)
+                    if isinstance(e, Load))
 
 
 def _only_writing(statement: Statement, array: str) -> Statement:

@@ -44,6 +44,15 @@ def f(n: T.int64, C: T.Buffer((n, n), "float64"), A: T.Buffer((n, n), "float64")
 """
 
 
+def test_loops_that_may_begin_below_zero_count_their_iterations() -> None:
+    """TVM 0.27 computed something else with `T.serial(T.int64(-4), T.int64(0))` around another such loop."""
+    schedule = original(analyse(scop_of(
+        "int n, double a[n + 4]", "for (int i = 4; i >= 1; i--) for (int j = 0; j < n; j++) a[j] += a[j + i];")))
+    assert tir_text(TiledSchedule(schedule=schedule, tree=schedule.tree)).splitlines()[3:] == [
+        "    for i0 in T.serial(T.int64(0), T.int64(4)):", "        for i1 in T.serial(T.int64(0), n):",
+        "            a[i1] = (a[i1] + a[i0 * T.int64(-1) + i1 + T.int64(4)])"]
+
+
 def test_a_shift_keeps_the_type_of_what_is_shifted() -> None:
     schedule = original(analyse(scop_of("int n, int K[n]", "for (int i = 0; i < n; i++) K[i] >>= 1u;")))
     assert "K[i0] = (K[i0] >> " in tir_text(TiledSchedule(schedule=schedule, tree=schedule.tree))

@@ -6,6 +6,7 @@ from polysched.dependence import analyse
 from polysched.dependence.dependences import Dependences
 from polysched.errors import IllegalScheduleError, UsageError
 from polysched.scheduling import original, pluto
+from polysched.scheduling.interchange import halide
 from polysched.scheduling.interchange.halide import has_chains, read_chains, write_chains
 from polysched.scheduling.primitives import Interchange, Parallel, Reverse, Tile, Unroll, Vectorize
 from polysched.scheduling.steps import apply
@@ -79,3 +80,10 @@ def test_what_no_call_does_is_not_written(product: Dependences) -> None:
         write_chains(apply(original(product), Reverse(loop="i")))
     with pytest.raises(UsageError, match="begin from the order as written"):
         write_chains(pluto(product))
+
+
+def test_a_chain_of_many_splits_is_refused(product: Dependences, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(halide, "MOST_LOOPS", 4)
+    text = "S0.split(i, io, ii, 64)\nS0.split(ii, im, ix, 8)"
+    with pytest.raises(UsageError, match="line 2: more than 4 loops would be around S0"):
+        read_chains(text, product)

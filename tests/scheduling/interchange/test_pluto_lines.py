@@ -5,6 +5,7 @@ import pytest
 
 from polysched.errors import UsageError
 from polysched.scheduling.interchange.pluto_lines import has_lines, read_lines, write_lines
+from polysched.scop import from_c_text
 from polysched.scop.scop import Scop
 from tests.scop_builder import build_scop
 
@@ -65,3 +66,13 @@ def test_a_row_in_pieces_is_refused(scop: Scop) -> None:
         isl.MultiUnionPwAff.from_union_map(pieces.intersect_domain(scop.domain)))
     with pytest.raises(UsageError, match="dimension 0 of S0 is not one affine function"):
         write_lines(tree, scop)
+
+
+def test_a_row_that_is_whole_where_its_statement_runs() -> None:
+    """isl writes half of an even iterator as `(i)/2`."""
+    even = from_c_text("void f(int n, double a[n]) {\n#pragma scop\nfor (int i = 0; i < n; i += 2) a[i] = 1;\n"
+                       "#pragma endscop\n}")
+    dates = isl.UnionMap("[n] -> { S0[i] -> [floor(i / 2)] }").intersect_domain(even.domain)
+    tree = isl.Schedule.from_domain(even.domain).insert_partial_schedule(isl.MultiUnionPwAff.from_union_map(dates))
+    assert write_lines(tree, even) == "T(S1): (floor((i)/2))\n"
+    assert read_lines(write_lines(tree, even), even).intersect_domain(even.domain).is_equal(dates)

@@ -38,6 +38,18 @@ def test_a_view_holds_every_dot_and_the_axes() -> None:
     assert SOLID.seen_from(90, 10).svg != SOLID.svg
 
 
+@pytest.mark.parametrize(("azimuth", "elevation"), [(32, 24), (-148, 24), (100, -30), (0, 90), (-70, 5)])
+def test_no_dot_lies_beyond_the_axes(azimuth: float, elevation: float) -> None:
+    """Each axis is at the rim of the view: all dots are on one side of its line."""
+    points = tuple((x, y, z) for x in range(4) for y in range(3) for z in range(5))
+    view = View(Solid(title="S", axes=("j", "i", "t"), points=points, azimuth=azimuth, elevation=elevation))
+    for axis, (start, end) in enumerate(view.axes):
+        assert [a != b for a, b in zip(start, end, strict=True)] == [d == axis for d in range(3)]
+        (x1, y1), (x2, y2) = view.at(start), view.at(end)
+        sides = [(x2 - x1) * (y - y1) - (y2 - y1) * (x - x1) for x, y in map(view.at, points)]
+        assert all(side > -1e-9 for side in sides) or all(side < 1e-9 for side in sides)
+
+
 def test_far_faces_come_first() -> None:
     back = tuple((x, y + 9, z) for x, y, z in FACE)
     view = View(Solid(title="S", axes=("j", "i", "t"), points=((0, 0, 0),), bodies={0: (FACE,), 1: (back,)}))
@@ -49,7 +61,7 @@ def test_the_page_has_all_arrows_and_says_which_are_drawn() -> None:
     assert found
     scene = json.loads(found.group(1))["scene"]
     assert scene["arrows"] == [[0, 2, 1], [1, 2, 0]]
-    assert len(scene["edges"]) == 6
+    assert scene["box"] == [[-0.8, -0.8, -0.8], [1.8, 0.8, 1.8]]
     assert 'id="azimuth"' in SOLID.page
     assert "S0(t = 1, j = 0, i = 0)" in SOLID.page
 
@@ -60,7 +72,7 @@ def test_colours_and_odd_solids() -> None:
         SOLID.coloured("thread")
     empty = Solid(title="S0", axes=("j", "i", "t"), points=())
     ElementTree.fromstring(empty.svg)
-    assert frame(()) == []
+    assert frame((), 0, 0) == []
     assert str(SOLID) == "S0: 3 instances, 2 arrows, 2 tiles\n"
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from polysched.scop.body import Assign, Select
 from polysched.scop.scop import AccessKind
 from polysched.tensorize.preparing.branches import with_choices_for_branches
+from tests.tensorize import described
 from tests.tensorize.preparing.kept import program, rewritten
 
 ARRAYS = "int32_t P[5], int32_t Q[5], int32_t A[5], int8_t B[5], float F[5]"
@@ -17,6 +20,10 @@ CHOSEN = {   # body, statements behind it
     "sometimes": ("F[i] = P[i]; if (A[i] < B[i]) P[i] = A[i];", 1),
     "otherwise": ("P[i] = 1; Q[i + 1] = 2; if (A[i] < B[i]) { P[i] = A[i]; } else Q[i + 1] = 7;", 2),
     "its own": ("int32_t X[5]; if (A[i] < B[i]) X[i] = A[i];", 1),
+    "the largest and its place": ("Q[0] = 3; if (P[0] < A[i]) { P[0] = A[i]; Q[0] = i; }", 2),
+    "the condition reads what is written": ("if (P[i] < A[i]) { P[i] = B[i]; Q[i] = 3; } else Q[i] = 5;", 2),
+    "three in a row": ("Q[i] = 2; if (P[i] < A[i]) { F[i] = P[i + 1]; P[i] = B[i]; Q[i] = A[i]; } "
+                       "else F[i] = Q[i];", 3),
     "nested": ("P[i] = 5; F[i] = 6; if (A[i] < B[i]) { if (A[i] > 0) P[i] = A[i]; else F[i] = 1; } "
                "else { P[i] = 3; F[i] = B[i]; }", 2),
     "sums": ("if (A[i] < B[i]) { P[i] += A[i]; Q[i] -= 2; } else { Q[i] = B[i]; P[i] = 3; }", 2),
@@ -24,7 +31,11 @@ CHOSEN = {   # body, statements behind it
 }
 KEPT = {
     "a part reads what another writes": "if (A[i] < B[i]) { P[i] = A[i]; Q[i] = P[i]; }",
-    "the condition reads what is written": "if (P[i] < Q[i]) { P[i] = Q[i]; Q[i] = 3; }",
+    "the condition reads both": "if (P[i] < Q[i]) { P[i] = 2; Q[i] = P[i + 1]; }",
+    "each reads the other": "if (P[i] < A[i]) { P[i] = Q[i]; Q[i] = 3; } else Q[i] = 5;",
+    "a swap": "if (P[i] < Q[i]) { F[i] = P[i]; P[i] = Q[i]; Q[i] = F[i]; }",
+    "a condition behind a write": "Q[i] = 1; if (A[i] < P[i]) { P[i] = A[i]; if (P[i] > 3) Q[i] = B[i]; }",
+    "a value behind a write": "Q[i] = 1; if (A[i] < P[i]) { P[i] = A[i]; Q[i] = P[i]; }",
     "written twice": "if (A[i] < B[i]) { P[i] = A[i]; P[i] = P[i] + 1; }",
     "two elements": "if (A[i] < B[i]) P[i] = A[i]; else P[i + 1] = B[i];",
     "a sum under a condition": "if (A[i] < B[i]) P[i] += A[i];",
@@ -54,3 +65,13 @@ def test_other_branches_stay(name: str) -> None:
 def test_an_element_that_may_not_exist_is_not_written() -> None:
     body = EACH + "{ if (A[i] < 3) P[i + 1] = A[i]; P[0] = 0; }"
     assert rewritten(program("int32_t *P, int32_t A[5]", body), with_choices_for_branches) is None
+
+
+def test_a_maximum_and_its_place_are_two_results_of_one_instruction(tmp_path: Path) -> None:
+    largest = described.unit(
+        "largest", "int32_t M[8], int32_t P[8], const int32_t A[8], const int32_t K[8]",
+        "for (int i = 0; i < 8; i++) { P[i] = A[i] > M[i] ? K[i] : P[i]; M[i] = A[i] > M[i] ? A[i] : M[i]; }")
+    body = ("for (int i = 0; i < 19; i++) p[i] = 0; for (int r = 0; r < 3; r++) for (int i = 0; i < 19; i++) "
+            "if (m[i] < a[r][i]) { m[i] = a[r][i]; p[i] = k[i]; }")
+    scop = described.program("int32_t m[19], int32_t p[19], int32_t a[3][19], int32_t k[19]", body)
+    assert described.executes(scop, described.matched(scop, largest), tmp_path)
