@@ -156,7 +156,7 @@ def check_sizes(arguments: argparse.Namespace, scops: Sequence[Scop]) -> None:
 
 
 def effects_lines(transformed: TransformedFile, arguments: argparse.Namespace, shown: Progress) -> list[str]:
-    """What calling functions says of the effects that a file declares for them.
+    """What calling functions says of the effects that a file declares for them, or that their bodies say.
 
     Raises
     ------
@@ -168,10 +168,11 @@ def effects_lines(transformed: TransformedFile, arguments: argparse.Namespace, s
     if source is None or not (called or re.search(r"pragma\s+polysched\s+effects\b", source.text)):
         return []   # a header may declare the effects of what is called
     from polysched.measure.bit_for_bit.effects_check import check_effects
-    shown.step("calling functions with declared effects")
+    shown.step("calling functions with known effects")
     options = transformed.regions[0].options
     checked = check_effects(source.path, source.text, include_dirs=options.include_dirs, defines=options.defines,
-                            cc=options.cc, flags=measure_options(arguments).flags)
+                            cc=options.cc, flags=measure_options(arguments).flags,
+                            called=[call.function for call in called], pure=options.pure)
     for each in checked:
         if each.problem:
             raise WrongResultError(f"{each}", where=source.path,

@@ -9,7 +9,7 @@ from polysched.emit_c.c_source import CSource
 from polysched.emit_c.scalar_code.c_text import DIRECTIVES
 from polysched.errors import UsageError
 from polysched.scop.c_frontend.text.regions import PragmaLine, pragma_lines
-from polysched.scop.c_frontend.text.text_scan import Scanner
+from polysched.scop.c_frontend.text.text_scan import scanned
 from polysched.scop.scop import NameReads, SourceRegion
 
 
@@ -53,7 +53,7 @@ def _assembled(text: str, replaced: Sequence[tuple[int, int, str]], preamble: st
 def _behind_includes(text: str) -> int:
     """The end of the last line with an `#include` that no `#if`, bracket or comment encloses; 0 without one."""
     depth = brackets = found = 0
-    for word, start, end, _ in Scanner(text).tokens:
+    for word, start, end, _ in scanned(text).tokens:
         if word != "#":
             brackets += 0 if depth else (word in ("{", "(")) - (word in ("}", ")"))
             continue

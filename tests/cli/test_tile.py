@@ -111,7 +111,8 @@ def test_copies_that_the_loops_have_no_place_for_are_told(tmp_path: Path) -> Non
 def test_the_explanation_has_the_loops_on_threads_as_they_are_emitted(tmp_path: Path) -> None:
     (tmp_path / "in.c").write_text(PRODUCT)
     done = polysched("tile", "in.c", "--explain", "--tile", "64", folder=tmp_path)
-    pragma = "parallel for schedule(dynamic) if((n - 1) / 64 + 1 >= 2)"
+    pragma = ("parallel for schedule(dynamic) if((n - 1) / 64 + 1 >= 2 && "
+              "(double)((n - 1) / 64 + 1) * n * n * 64 >= 16384)")
     assert f"  threads: loop i_tile: {pragma}\n" in done.stdout
     assert f"#pragma omp {pragma}" in polysched("c2c", "in.c", "--tile", "64", folder=tmp_path).stdout
     alone = polysched("tile", "in.c", "--explain", "--no-parallel", folder=tmp_path).stdout

@@ -266,7 +266,8 @@ def test_marked_loops_keep_their_place():
             'schedule: "[N] -> [{ S[i, j, k] -> [(i)] }, { S[i, j, k] -> [(k)] }]", permutable: 1 } } } }')
     tiled = tile(by_hand(kernels.product(), tree), plain(sizes="off"))
     assert_legal(tiled)
-    assert marks(tiled)[0] == LoopMark(role=Role.TILE, band=7, unroll=4, parallel=True, least_iterations=2)
+    assert marks(tiled)[0] == LoopMark(role=Role.TILE, band=7, unroll=4, parallel=True, least_iterations=2,
+                                       least_work=16384)
 
 
 def test_an_illegal_schedule_is_refused():

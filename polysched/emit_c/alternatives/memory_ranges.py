@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import islpy as isl
 
@@ -49,6 +50,10 @@ def memory_of_value(spelling: str) -> MemoryRange:
     return MemoryRange(begin=f"(const char *)&({spelling})", end=f"(const char *)(&({spelling}) + 1)")
 
 
+_KNOWN: WeakKeyDictionary[Scop, dict[tuple[str, int], MemoryRange | None]] = WeakKeyDictionary()
+"""What was found within a budget for arrays of a Scop, which is asked for to judge a region and to test it."""
+
+
 def memory_of(scop: Scop, array: Array) -> MemoryRange | None:
     """The memory that the statements of a Scop touch of an array; None where no bounds are known, or found in time.
 
@@ -58,7 +63,10 @@ def memory_of(scop: Scop, array: Array) -> MemoryRange | None:
     """
     if array.is_scalar:
         return memory_of_value(array.c_element)
-    return with_budget(MOST_OPERATIONS, lambda: _touched_memory(scop, array))
+    known, asked = _KNOWN.setdefault(scop, {}), (array.name, MOST_OPERATIONS)
+    if asked not in known:
+        known[asked] = with_budget(MOST_OPERATIONS, lambda: _touched_memory(scop, array))
+    return known[asked]
 
 
 def _touched_memory(scop: Scop, array: Array) -> MemoryRange | None:

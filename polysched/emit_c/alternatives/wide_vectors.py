@@ -36,7 +36,7 @@ from polysched.emit_c.alternatives.standing_twice import may_stand_twice
 from polysched.emit_c.c_source import CSource
 from polysched.scop.c_frontend.text.function_texts import FunctionText, functions_of
 from polysched.scop.c_frontend.text.regions import pragma_lines
-from polysched.scop.c_frontend.text.text_scan import Scanner
+from polysched.scop.c_frontend.text.text_scan import Scanner, scanned
 from polysched.scop.scop import Scop
 from polysched.scop.signature import ParameterKind
 
@@ -106,7 +106,7 @@ def wide_functions(text: str, sources: Sequence[CSource]) -> list[Replacement]:
     sources : the regions that are put back into it.
     """
     extension = _EXTENSIONS.get(max((_width(source.text) for source in sources), default=0))
-    scanner = Scanner(text)
+    scanner = scanned(text)
     chosen = list(_chosen(scanner, sources, extension))
     top = int(text.startswith("\ufeff"))   # a mark of the byte order stays the first character
     found = [(top, top, line) for line in _first_line(extension, chosen, sources)]

@@ -29,8 +29,30 @@ def lengths(loop: For) -> tuple[Linear, ...]:
 
 
 def _lengths(path: Sequence[For]) -> tuple[Linear, ...]:
-    lengths = (_length(part, path[:number]) for number, part in enumerate(path))
+    whole = {number: length for number, part in enumerate(path)
+             if (length := _of_all_tiles(part, path[:number])) is not None}
+    tiled = {(path[number].mark.band, path[number].mark.member) for number in whole}
+    lengths = (whole[number] if number in whole else _length(part, path[:number]) for number, part in enumerate(path)
+               if part.mark.role is not Role.TILE or (part.mark.band, part.mark.member) not in tiled)
     return tuple(length for length in lengths if length is not None)
+
+
+def _of_all_tiles(loop: For, outer: Sequence[For]) -> Linear | None:
+    """The length that a loop over the points of a tile has in all tiles together; None where no bound says it.
+
+    The number of tiles times their size is more where an extent is a part of a tile.
+    """
+    own = {part.variable for part in outer if part.mark.role is Role.TILE
+           and (part.mark.band, part.mark.member) == (loop.mark.band, loop.mark.member)}
+    if loop.mark.role is not Role.POINT or not own:
+        return None
+    moved = {part.variable for part in outer}
+    still = [(low, high) for low in arms_of(loop.lower, "max") for high in arms_of(loop.upper, "min")
+             if not (variables(low) | variables(high)) & moved]
+    if still:
+        return still[0][1] - still[0][0]
+    ends = [high for high in arms_of(loop.upper, "min") if not variables(high) & own]
+    return _length(replace(loop, upper=ends[0]), outer) if ends else None
 
 
 def _size(lengths: Sequence[Linear]) -> tuple[int, int]:

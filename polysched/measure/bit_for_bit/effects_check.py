@@ -1,10 +1,10 @@
-"""Whether functions reach through their pointers what their file declares, by calling them.
+"""Whether functions reach through their pointers what their file declares, or their bodies say, by calling them.
 
 Each is called with small numbers on memory with known contents, three times:
 
-- what is not declared to be written must stay as it was;
+- what is not said to be written must stay as it was;
 - a second call with the same memory must do the same: a function that keeps a state has effects beside its pointers;
-- a third, where all that is not declared to be read has other contents, must write the same or nothing.
+- a third, where all that is not said to be read has other contents, must write the same or nothing.
 
 That is a test and no proof.  What a function does to memory that no pointer of its own leads to is not seen.
 """
@@ -14,14 +14,15 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pycparser import c_ast
 
 from polysched.measure.processes.execution import run_program
 from polysched.measure.processes.workspace import workspace
-from polysched.scop.c_frontend.declarations.effects import DeclaredEffects, Section, declared_effects
+from polysched.scop.c_frontend.declarations.effects import DeclaredEffects, Section
+from polysched.scop.c_frontend.frontend import effects_of
 from polysched.scop.c_frontend.parse import c_text, parse
 from polysched.scop.c_frontend.rewrites.effect_calls import heads_of, parameters_of
 from polysched.scop.c_frontend.text.preprocess import SourceFile, preprocess
@@ -46,7 +47,7 @@ static int polysched_number(int most) {
 
 @dataclass(frozen=True)
 class CheckedEffects:
-    """What calling a function says of its declared effects.
+    """What calling a function says of its effects.
 
     Parameters
     ----------
@@ -54,36 +55,45 @@ class CheckedEffects:
     problem : what it does that is not declared, empty where nothing was seen.
     uncalled : why it was not called, empty where it was.
     calls : how often it was called.
+    declared : the file declares the effects; else its body says them.
     """
 
     function: str
     problem: str = ""
     uncalled: str = ""
     calls: int = 0
+    declared: bool = True
 
     def __str__(self) -> str:
+        said = "declared effects" if self.declared else "effects in the body"
         if self.uncalled:
-            return f"the declared effects of {self.function} are taken for granted: {self.uncalled}"
-        return f"the declared effects of {self.function}: " + (self.problem or f"as declared in {self.calls} calls")
+            return f"the {said} of {self.function} are taken for granted: {self.uncalled}"
+        known = "declared" if self.declared else "read there"
+        return f"the {said} of {self.function}: " + (self.problem or f"as {known} in {self.calls} calls")
 
 
 def check_effects(path: str, text: str, *, flags: Sequence[str], include_dirs: Sequence[str | Path] = (),
-                  defines: Sequence[str] = (), cc: str | None = None) -> tuple[CheckedEffects, ...]:
-    """Call every function whose effects a file declares.
+                  defines: Sequence[str] = (), cc: str | None = None, called: Sequence[str] = (),
+                  pure: Sequence[str] = ()) -> tuple[CheckedEffects, ...]:
+    """Call every function whose effects a file declares, and those that its regions call and whose bodies say them.
 
     Parameters
     ----------
     path, text : of the file.
+    called : the functions that regions call.
+    pure : functions that only compute with their arguments.
     flags : of the compiler, with libraries that have functions which the file does not define.
     """
     source = SourceFile(path=path, text=text, on_disk=False, include_dirs=tuple(map(str, include_dirs)),
                         defines=tuple(defines), compiler=find_compiler(cc))
     preprocessed = preprocess(source)
-    if not _PRAGMA.search(preprocessed):
+    if not called and not _PRAGMA.search(preprocessed):
         return ()
     tree = parse(source, preprocessed)
-    declared, heads = declared_effects(source.path, tree), heads_of(tree)
-    return tuple(_checked(source, effects, heads.get(name), flags) for name, effects in declared.items())
+    declared, found = effects_of(source, tree, preprocessed, called, pure=pure)
+    heads = heads_of(tree)
+    return tuple(replace(_checked(source, effects, heads.get(effects.function), flags), declared=effects in declared)
+                 for effects in (*declared, *found))
 
 
 def _checked(source: SourceFile, effects: DeclaredEffects, head: c_ast.FuncDecl | None,

@@ -96,8 +96,8 @@ class StatementBuilder:
             polynomial=None if single is None else subscript_polynomial(x, single, domain)))
 
 
-    def reach(self, node: c_ast.Node, first: c_ast.Node, counts: Sequence[c_ast.Node | None], domain: isl.Set, *,
-              writes: bool) -> tuple[str, DType]:
+    def reach(self, node: c_ast.Node, first: c_ast.Node, counts: Sequence[c_ast.Node | None],
+              rows: Sequence[c_ast.Node | None], domain: isl.Set, *, writes: bool) -> tuple[str, DType]:
         """The reference and type of elements that a function reaches behind a pointer, where the pointer's are.
 
         Parameters
@@ -105,6 +105,7 @@ class StatementBuilder:
         node : the element that the pointer leads to.
         first : the first element that is reached.
         counts : how many there are in each of the last dimensions; None where that is not known.
+        rows : how long the function takes rows to be.
         """
         x = self.x
         at, begin = resolve_place(x, node), resolve_place(x, first)
@@ -113,7 +114,9 @@ class StatementBuilder:
             raise x.refuse("a constant is written", node, hint="drop `const` from the declaration")
         firsts = [self._affine(s, domain) for s in begin.subscripts]
         numbers = [self._affine(c, domain) for c in counts]
-        if not _inside(x, domain, firsts, numbers, array.extents, stored=at.through_memory):
+        lengths = [self._affine(r, domain) for r in rows]
+        if (not _inside(x, domain, firsts, numbers, array.extents, stored=at.through_memory)
+                or not _has_rows(x, domain, lengths, array.extents)):
             firsts, numbers = [None] * len(firsts), [None] * len(numbers)
         single = begin.subscripts[0] if len(begin.subscripts) == len(numbers) == 1 else None
         reference = f"{self.name}_{'w' if writes else 'r'}{self.writes if writes else self.reads}"
@@ -165,6 +168,16 @@ def _inside(x: Extraction, domain: isl.Set, firsts: Sequence[isl.PwAff | None], 
                 first.ge_set(polyhedra.constant(0)).intersect(first.add(count).le_set(extent))):
             return False
     return True
+
+
+def _has_rows(x: Extraction, domain: isl.Set, lengths: Sequence[isl.PwAff | None],
+              extents: Sequence[isl.PwAff | None]) -> bool:
+    """Whether an array's last dimensions certainly have the lengths that a function takes its rows to have."""
+    some = domain.intersect(x.context)
+    own = extents[len(extents) - len(lengths):]
+    return len(own) == len(lengths) and all(
+        length is not None and extent is not None and some.is_subset(length.eq_set(extent))
+        for length, extent in zip(lengths, own, strict=True))
 
 
 def expression(b: StatementBuilder, node: c_ast.Node, domain: isl.Set) -> Expr:
@@ -397,7 +410,7 @@ def _passed(b: StatementBuilder, node: EffectCall, at: int, argument: c_ast.Node
         raise b.x.refuse(f"the declared effects of `{node.call.name.name}` do not say what it reaches through its "
                          f"argument `{describe(argument)}`", node.call,
                          hint="name its sections behind `reads` or `writes`")
-    found = [b.reach(r.pointed, r.element, r.counts, domain, writes=r.is_written) for r in reached]
+    found = [b.reach(r.pointed, r.element, r.counts, r.rows, domain, writes=r.is_written) for r in reached]
     wanted = _element_of(parameter)
     if wanted is not None and wanted.dtype != found[0][1]:
         raise b.x.refuse(f"`{node.call.name.name}` sees elements of another type behind its argument "

@@ -72,6 +72,9 @@ READING_SECONDS = LIMITS.reading_seconds
 OnRefusal: TypeAlias = Callable[[SourceLocation, PolyschedError], None]
 """Is told where a marked region stands, and why it cannot be represented."""
 
+Infer: TypeAlias = Callable[[str], DeclaredEffects | None]
+"""The effects of a function of the file; None where they are not known."""
+
 _PRAGMA = re.compile(r"#\s*pragma\s+polysched\b")
 _IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
 
@@ -165,6 +168,22 @@ def _regions(source: SourceFile, pure: frozenset[str], judge: Callable[[Scop], P
     tree = parse(source, preprocessed)
     if autodetect:
         block_bare_bodies(tree)
+    marked, _, _ = _reading(source, tree, preprocessed, pure, left)
+    if autodetect:
+        found = detect(source, preprocessed, tree, partial(marked, whole_loops=False), judge)
+        for line in found.left if found.scops or len(found.left) > 1 else ():   # else the refusal says it
+            _LOG.warning("%s", line)
+        if not found.scops:
+            raise _nothing_detected(source, found.refusal)
+        return found.scops
+    located = find_syntax_regions(source, tree, regions)
+    return (tuple(marked(region) for region in located) if refused is None
+            else _accepted(source, located, marked, refused))
+
+
+def _reading(source: SourceFile, tree: c_ast.FileAST, preprocessed: str, pure: frozenset[str],
+             left: Callable[[], float]) -> tuple[Callable[..., Scop], Mapping[str, DeclaredEffects], Infer]:
+    """What makes the Scop of a region of a file, the effects that the file declares, and what finds others."""
     effects: Mapping[str, DeclaredEffects] = {}
     if _PRAGMA.search(preprocessed):
         pure, effects = pure | _declared_pure(tree), declared_effects(source.path, tree)
@@ -176,18 +195,21 @@ def _regions(source: SourceFile, pure: frozenset[str], judge: Callable[[Scop], P
     def infer(name: str) -> DeclaredEffects | None:
         return None if name in pure else inferred.of(name)
 
-    if autodetect:
-        extract = partial(read, infer=infer, whole_loops=False)
-        found = detect(source, preprocessed, tree, extract, judge)
-        for line in found.left if found.scops or len(found.left) > 1 else ():   # else the refusal says it
-            _LOG.warning("%s", line)
-        if not found.scops:
-            raise _nothing_detected(source, found.refusal)
-        return found.scops
-    located = find_syntax_regions(source, tree, regions)
-    marked = partial(read, infer=infer)
-    return (tuple(marked(region) for region in located) if refused is None
-            else _accepted(source, located, marked, refused))
+    return partial(read, infer=infer), effects, infer
+
+
+def effects_of(source: SourceFile, tree: c_ast.FileAST, preprocessed: str, called: Sequence[str], *,
+               pure: Sequence[str] = ()) -> tuple[tuple[DeclaredEffects, ...], tuple[DeclaredEffects, ...]]:
+    """The effects that a file declares, and those of functions that regions call which their bodies say.
+
+    Parameters
+    ----------
+    tree, preprocessed : of the file.
+    pure : functions that only compute with their arguments.
+    """
+    _, declared, infer = _reading(source, tree, preprocessed, frozenset(pure), lambda: READING_SECONDS)
+    found = (infer(name) for name in dict.fromkeys(called) if name not in declared)
+    return tuple(declared.values()), tuple(effects for effects in found if effects is not None)
 
 
 def _accepted(source: SourceFile, located: Sequence[SyntaxRegion], read: Callable[[SyntaxRegion], Scop],
@@ -236,7 +258,7 @@ def _declared_pure(tree: c_ast.FileAST) -> frozenset[str]:
 
 def _extract(source: SourceFile, tree: c_ast.FileAST, region: SyntaxRegion, *, pure: frozenset[str],
              effects: Mapping[str, DeclaredEffects], identifiers: frozenset[str], reads: FileReads,
-             left: Callable[[], float], infer: Callable[[str], DeclaredEffects | None],
+             left: Callable[[], float], infer: Infer,
              whole_loops: bool = True) -> Scop:
     functions = {f.decl.name: f for f in tree.ext if isinstance(f, c_ast.FuncDef)}
     _check_ahead(source.path, region, {*functions, *pure, *effects}, in_time=left() > 0, found=not whole_loops)

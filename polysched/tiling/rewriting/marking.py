@@ -108,7 +108,7 @@ def _on_threads(mark: LoopMark, position: Position, band: Band, options: TilingO
     """The mark of a loop that runs on threads, with what it needs for that to pay."""
     outermost, innermost = depth == 0, not has_loops(band.child)
     light = times_as_many(scop, statement_names(position.domain)) if innermost and options.simd else 1
-    lone_nest = outermost and not innermost and (mark.role is Role.LOOP or bool(position.path))
+    lone_nest = outermost and not innermost
     many = team_iterations(options.target)
     return replace(
         mark, parallel=True, least_iterations=_least_iterations(band, mark, many, light, depth=depth),

@@ -54,6 +54,16 @@ def test_lengths_along_a_path(heads: tuple[str, ...], found: list[str]) -> None:
     assert [linear_text(length) for length in lengths(nest(*heads))] == found
 
 
+@pytest.mark.parametrize(("point", "found"), [
+    ("i in range(64*t, min(n, 64*t + 64)", ["n"]),                              # tiles together, not 64 for each
+    ("i in range(max(3, 64*t), min(n, 64*t + 64)", ["n - 3"]),
+    ("i in range(64*t, 64*t + 64", ["quot(n - 1, 64) + 1", "64"]),              # whole tiles
+])
+def test_tiles_count_with_the_points_that_they_have_together(point: str, found: list[str]) -> None:
+    made = nest("t in range(0, quot(n - 1, 64) + 1, mark='role=tile')", f"{point}, mark='role=point')")
+    assert [linear_text(length) for length in lengths(made)] == found
+
+
 def test_the_deepest_path_counts() -> None:
     made = loop("for i in range(0, 4):", "    for j in range(0, 5):", "        S()", "    for j in range(0, 6):",
                 "        for k in range(0, 2):", "            S()")

@@ -166,3 +166,32 @@ void f(int k, int m, double x[restrict 100], double y[restrict k][2]) {
     (written,) = [a.relation for s in scop.statements for a in s.accesses if a.is_write]
     assert written.range().intersect_params(isl.Set("[k, m] -> { : m = 0 < k }")).coalesce().is_equal(
         isl.Set("[k, m] -> { y[i, 1] : 0 <= i < k and m = 0 }"))
+
+
+ROWS = """enum { K = 8 };
+typedef double row[8];
+static void put(int n, double a[][PARAMETER], double v) {
+  for (int i = 0; i < n; i++) for (int j = 0; j < 8; j++) { if (a[i][j] > 90) return; a[i][j] = v; }
+}
+static void puts8(int n, row *a, double v) {
+  for (int i = 0; i < n; i++) for (int j = 0; j < 8; j++) { if (a[i][j] > 90) return; a[i][j] = v; }
+}
+void f(int n, int m, double b[restrict 40][ARGUMENT], double s[restrict 40]) {
+  HIDING
+#pragma scop
+  for (int i = 0; i < 20; i++) { FUNCTION(3, b + i, i + 1.0); s[i] = b[i + 1][7] + b[i + 2][3]; }
+#pragma endscop
+}"""
+EACH, ALL = "i <= o0 <= i + 2 and 0 <= o1 < 8", "0 <= o0 < 40 and 0 <= o1 < "
+
+
+@pytest.mark.parametrize(("function", "parameter", "argument", "hiding", "written"), [
+    ("put", "8", "8", "", EACH), ("put", "K", "8", "", EACH), ("put", "8", "K", "", EACH),
+    ("put", "8", "12", "", f"{ALL} 12"), ("put", "12", "8", "", f"{ALL} 8"), ("put", "8", "m", "", f"{ALL} m"),
+    ("put", "K", "8", "enum { K = 9 };", f"{ALL} 8"), ("puts8", "8", "12", "", f"{ALL} 12")])
+def test_rows_that_may_be_of_another_length_are_written_anywhere(function: str, parameter: str, argument: str,
+                                                                 hiding: str, written: str) -> None:
+    scop = from_c_text(ROWS.replace("PARAMETER", parameter).replace("ARGUMENT", argument).replace(
+        "HIDING", hiding).replace("FUNCTION", function), path="in.c")
+    assert reached(scop, AccessKind.MAY_WRITE, "b").is_equal(isl.UnionMap(
+        f"[m] -> {{ S0[i] -> b[o0, o1] : 0 <= i < 20 and {written} }}").intersect_params(scop.context))

@@ -231,7 +231,7 @@ class _Binder:
     def visit_Reached(self, node: c_ast.Node) -> frozenset[Symbol]:
         assigned: frozenset[Symbol] = frozenset()
         for name, child in node.children():
-            assigned |= self.affine(child) if name.startswith("counts") else self.visit(child)
+            assigned |= self.affine(child) if name.startswith(("counts", "rows")) else self.visit(child)
         return assigned
 
     def visit_If(self, node: c_ast.If) -> frozenset[Symbol]:

@@ -6,6 +6,8 @@ import copy
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from itertools import islice
+from typing import Any, TypeAlias
 from weakref import WeakKeyDictionary
 
 from pycparser import c_ast
@@ -103,7 +105,7 @@ class Scope:
         for level in reversed(self.levels):
             if tag in level.structs:
                 return level.structs[tag]
-        self.levels[-1].incomplete.add(tag)
+        self.levels[-1].enter("incomplete", tag, True)
         return None
 
     def _enumeration(self, tag: str) -> CType | None:
@@ -154,10 +156,10 @@ class Scope:
             return None
         ctype = resolve(node.type, self.type_names)
         if isinstance(node, c_ast.Typedef):
-            level.typedefs[node.name] = ctype
+            level.enter("typedefs", node.name, ctype)
             return None
         symbol = Symbol(name=node.name, ctype=ctype, origin=origin, node=node, static="static" in (node.storage or ()))
-        level.symbols[node.name] = symbol
+        level.enter("symbols", node.name, symbol)
         return symbol
 
     def _declare_tags(self, node: c_ast.Node | None, origin: Origin) -> None:
@@ -175,7 +177,7 @@ class Scope:
                 self.levels[-1].complete(node.name, ctype)
         if isinstance(node, c_ast.Enum) and node.values is not None:
             if node.name:
-                self.levels[-1].enumerations[node.name] = resolve(node, self.type_names)
+                self.levels[-1].enter("enumerations", node.name, resolve(node, self.type_names))
             self._declare_constants(node.values, origin)
 
     def _note_extent(self, extent: c_ast.Node | None) -> None:
@@ -192,52 +194,105 @@ class Scope:
                 continue
             if item.value is not None:
                 base, offset = self._closed(item.value), 0
-            self.levels[-1].symbols[item.name] = Symbol(
+            self.levels[-1].enter("symbols", item.name, Symbol(
                 name=item.name, ctype=ctype, origin=origin, node=item, enumerator=base, offset=offset,
-                is_enumerator=True)
+                is_enumerator=True))
             offset += 1
 
 
-_FILE_SCOPES: WeakKeyDictionary[c_ast.FileAST, dict[c_ast.FuncDef, Scope]] = WeakKeyDictionary()
+@dataclass
+class _FileNames:
+    """What a file declares, in its order: the scope in front of each of its functions is made from a part of it.
+
+    A copy per function would be as large as the file for each of them.
+
+    Parameters
+    ----------
+    entered : every entry of the file's names.
+    known : how many entries stand in front of a function and with it.
+    level, made : the names after that many entries, which were asked for last.
+    """
+
+    entered: list[_Entry]
+    known: dict[c_ast.FuncDef, int]
+    in_extents: dict[c_ast.Node, Symbol]
+    level: _Level = field(default_factory=lambda: _Level())
+    made: int = 0
+
+    def scope(self, function: c_ast.FuncDef) -> Scope:
+        count = self.known[function]
+        if count < self.made:
+            self.level, self.made = _Level(), 0
+        for entry in islice(self.entered, self.made, count):
+            self.level.enter(*entry)
+        self.made = count
+        return Scope([self.level.copied()], dict(self.in_extents))
+
+
+_FILE_NAMES: WeakKeyDictionary[c_ast.FileAST, _FileNames] = WeakKeyDictionary()
 
 
 def file_scope(tree: c_ast.FileAST, function: c_ast.FuncDef) -> Scope:
-    """What is declared in front of a function of a file, and the function itself; made once for all of its regions."""
-    known = _FILE_SCOPES.get(tree)
-    if known is None:
-        known, scope = {}, Scope()
+    """What is declared in front of a function of a file, and the function itself; read once for all of its regions."""
+    names = _FILE_NAMES.get(tree)
+    if names is None:
+        entered: list[_Entry] = []
+        scope, known = Scope([_Level(entered=entered)]), {}
         for item in tree.ext:
             for declaration in ([item] if isinstance(item, c_ast.FuncDef) else declarations(item)):
                 scope.declare(declaration, Origin.GLOBAL)
             if isinstance(item, c_ast.FuncDef):
-                known[item] = scope.copied()
-        _FILE_SCOPES[tree] = known
-    return known[function].copied()
+                known[item] = len(entered)
+        names = _FILE_NAMES[tree] = _FileNames(entered, known, scope.in_extents)
+    return names.scope(function)
+
+
+_Entry: TypeAlias = tuple[str, str, Any]
+"""One of a level's tables, a name in it, and what that means; of an incomplete tag whether it is one."""
 
 
 @dataclass
 class _Level:
+    """The names of one block.
+
+    Parameters
+    ----------
+    incomplete : tags of structs that were named ahead of their members.
+    entered : takes a note of every entry; None where nobody wants them.
+    """
+
     symbols: dict[str, Symbol] = field(default_factory=dict)
     typedefs: dict[str, CType] = field(default_factory=dict)
     structs: dict[str, StructType] = field(default_factory=dict)
     enumerations: dict[str, CType] = field(default_factory=dict)
-    incomplete: set[str] = field(default_factory=set)  # tags of structs that were named ahead of their members
+    incomplete: dict[str, bool] = field(default_factory=dict)
+    entered: list[_Entry] | None = None
+
+    def enter(self, table: str, name: str, value: object) -> None:
+        """Make a name mean something from here on."""
+        getattr(self, table)[name] = value
+        if self.entered is not None:
+            self.entered.append((table, name, value))
 
     def copied(self) -> _Level:
         """The same declarations, to which others can be added."""
         return _Level(dict(self.symbols), dict(self.typedefs), dict(self.structs), dict(self.enumerations),
-                      set(self.incomplete))
+                      dict(self.incomplete))
 
     def complete(self, tag: str, struct: StructType) -> None:
         """Enter a struct, for types that named it before, too: `typedef struct s *p; struct s { ... };`."""
-        if tag in self.incomplete:
-            self.typedefs = {name: completed(ctype, struct) for name, ctype in self.typedefs.items()}
-            self.structs = {name: completed_members(ctype, struct) for name, ctype in self.structs.items()}
+        if self.incomplete.get(tag):
+            for name, alias in self.typedefs.items():
+                if (ctype := completed(alias, struct)) is not alias:
+                    self.enter("typedefs", name, ctype)
+            for name, other in self.structs.items():
+                if (members := completed_members(other, struct)) is not other:
+                    self.enter("structs", name, members)
             for name, symbol in self.symbols.items():
                 if (ctype := completed(symbol.ctype, struct)) is not symbol.ctype:
-                    self.symbols[name] = replace(symbol, ctype=ctype)
-            self.incomplete.remove(tag)
-        self.structs[tag] = struct
+                    self.enter("symbols", name, replace(symbol, ctype=ctype))
+            self.enter("incomplete", tag, False)
+        self.enter("structs", tag, struct)
 
 
 def declarations(node: c_ast.Node) -> Iterator[c_ast.Node]:

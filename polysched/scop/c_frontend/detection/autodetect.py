@@ -26,7 +26,7 @@ from polysched.scop.c_frontend.parse import LOOPS, SyntaxRegion, everything, pla
 from polysched.scop.c_frontend.text.directives import goes_with_loop, with_conditional_pragmas
 from polysched.scop.c_frontend.text.preprocess import SourceFile
 from polysched.scop.c_frontend.text.regions import TextRegion
-from polysched.scop.c_frontend.text.text_scan import Scanner
+from polysched.scop.c_frontend.text.text_scan import scanned
 from polysched.scop.scop import Scop
 
 _LOG = logging.getLogger(__name__)
@@ -109,7 +109,7 @@ class _Search:
         self.source = source
         self.extract = extract
         self.judge = judge
-        self.scanner = Scanner(source.text)
+        self.scanner = scanned(source.text)
         self.marks = MacroMarks(source, preprocessed, self.scanner)
         self.found: list[Scop] = []
         self.taken: set[c_ast.Node] = set()

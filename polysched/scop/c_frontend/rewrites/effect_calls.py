@@ -27,14 +27,16 @@ class Reached(c_ast.Node):  # type: ignore[misc]
     first : the first element, as an lvalue; of one that is written, an update of it, which other rewrites see as one.
     counts : how many elements there are, one number for each of the last dimensions; None where that is not known.
     argument : the position of the pointer among the arguments.
+    rows : how long the function takes rows further in to be, where it takes a pointer to rows; None where no length is
+        known.
     """
 
-    __slots__ = ("argument", "coord", "counts", "first", "pointed")
+    __slots__ = ("argument", "coord", "counts", "first", "pointed", "rows")
     attr_names = ()
 
     def __init__(self, pointed: c_ast.Node, first: c_ast.Node, counts: Sequence[c_ast.Node | None],
-                 argument: int) -> None:
-        self.pointed, self.first, self.counts = pointed, first, list(counts)
+                 argument: int, rows: Sequence[c_ast.Node | None] = ()) -> None:
+        self.pointed, self.first, self.counts, self.rows = pointed, first, list(counts), list(rows)
         self.argument, self.coord = argument, pointed.coord
 
     @property
@@ -47,7 +49,8 @@ class Reached(c_ast.Node):  # type: ignore[misc]
 
     def children(self) -> tuple[tuple[str, c_ast.Node], ...]:
         return (("pointed", self.pointed), ("first", self.first),
-                *((f"counts[{at}]", count) for at, count in enumerate(self.counts) if count is not None))
+                *((f"counts[{at}]", count) for at, count in enumerate(self.counts) if count is not None),
+                *((f"rows[{at}]", row) for at, row in enumerate(self.rows) if row is not None))
 
     def __iter__(self) -> Iterator[c_ast.Node]:
         return (child for _, child in self.children())
@@ -129,9 +132,19 @@ class EffectCalls:
                                     "compute it in a statement of its own, before this one")
         values = {name: _converted(parameter, argument) for name, parameter, argument in zip(
             declared.parameters, parameters, arguments, strict=True)}
-        return [self._section(call, section, arguments, declared.parameters.index(section.pointer), values,
-                              written=sections is declared.writes)
-                for sections in (declared.reads, declared.writes) for section in sections]
+        reached = [self._section(call, section, arguments, declared.parameters.index(section.pointer), values,
+                                 written=sections is declared.writes)
+                   for sections in (declared.reads, declared.writes) for section in sections]
+        own = {p.name: values[name] for p, name in zip(parameters, declared.parameters, strict=True) if p.name}
+        for each in reached:
+            rows = [self._row(extent, own) for extent in _row_lengths(parameters[each.argument])]
+            each.rows = rows + [None] * (len(each.counts) - 1 - len(rows))   # the name of a type may stand for rows
+        return reached
+
+    def _row(self, extent: c_ast.Node | None, own: Mapping[str, c_ast.Node]) -> c_ast.Node | None:
+        """The length of rows as a function's parameter has it, where the function is called."""
+        names = {n.name for n in everything(extent) if isinstance(n, c_ast.ID)}
+        return None if extent is None or (names - own.keys()) & self.hidden else _substituted(extent, own)
 
     def _section(self, call: c_ast.FuncCall, section: Section, arguments: Sequence[c_ast.Node], at: int,
                  values: Mapping[str, c_ast.Node], *, written: bool) -> Reached:
@@ -169,6 +182,14 @@ def parameters_of(head: c_ast.FuncDecl | None) -> list[c_ast.Node]:
     """The parameters that a function declares with types; `(void)` is none, and `...` is not one."""
     listed = head.args.params if head is not None and head.args is not None else []
     return [p for p in listed if isinstance(p, c_ast.Decl | c_ast.Typename) and not _is_void(p.type)]
+
+
+def _row_lengths(parameter: c_ast.Node) -> Iterator[c_ast.Node | None]:
+    """The lengths of the rows that a parameter leads to, outermost first."""
+    kind = parameter.type.type if isinstance(parameter.type, c_ast.PtrDecl | c_ast.ArrayDecl) else None
+    while isinstance(kind, c_ast.ArrayDecl):
+        yield kind.dim
+        kind = kind.type
 
 
 def _is_void(kind: c_ast.Node) -> bool:
@@ -221,7 +242,7 @@ def _converted(parameter: c_ast.Node, argument: c_ast.Node) -> c_ast.Node:
 def _substituted(node: c_ast.Node, values: Mapping[str, c_ast.Node]) -> c_ast.Node:
     """A copy of a bound with arguments in the place of parameters."""
     if isinstance(node, c_ast.ID):
-        return copy.deepcopy(values[node.name])
+        return copy.deepcopy(values.get(node.name, node))
     made = copy.copy(node)
     for name, child in node.children():
         replace_child(made, name, _substituted(child, values))

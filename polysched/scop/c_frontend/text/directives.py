@@ -12,14 +12,13 @@ import itertools
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from operator import itemgetter
 
 from pycparser import c_ast
 
 from polysched.errors import SourceLocation, UnsupportedScopError
 from polysched.scop.c_frontend.parse import SyntaxRegion
-from polysched.scop.c_frontend.text.text_scan import Scanner
+from polysched.scop.c_frontend.text.text_scan import Scanner, scanned
 
 _OF_LOOPS = {"GCC": {"ivdep", "unroll"}, "clang": {"loop"}, "unroll": set(), "ivdep": set(), "vector": set(),
              "simd": set(), "nounroll": set()}
@@ -106,19 +105,13 @@ def _directive(text: str) -> list[str]:
 
 def _directly_in_front(text: str, region: SyntaxRegion) -> Iterator[tuple[int, c_ast.Pragma]]:
     """The pragmas of the file's own text between the statement before the region and the region, with their lines."""
-    tokens = _scanned(text).tokens
+    tokens = scanned(text).tokens
     for kind, start, end, line in reversed(tokens[:bisect_right(tokens, region.text_region.start, key=itemgetter(2))]):
         if kind != "#":
             return
         words = re.sub(r"\\\r?\n", " ", text[start:end]).replace("#", " ", 1).split(maxsplit=1)
         if words[:1] == ["pragma"]:
             yield line, c_ast.Pragma(" ".join(words[1:]))
-
-
-@lru_cache(maxsize=1)
-def _scanned(text: str) -> Scanner:
-    """The tokens of a file, all of whose regions are looked at one after the other."""
-    return Scanner(text)
 
 
 def _refusal(path: str, pragma: c_ast.Node, problem: str, hint: str) -> UnsupportedScopError:

@@ -11,7 +11,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from polysched.scop.c_frontend.text.function_texts import functions_of
-from polysched.scop.c_frontend.text.text_scan import Scanner
+from polysched.scop.c_frontend.text.text_scan import Scanner, scanned
 
 _PRAGMA = re.compile(r"#\s*pragma\s+omp\s+([a-z\s]+)")
 _TEAM = frozenset({"parallel", "for", "sections", "section", "task", "taskloop", "single", "master", "masked", "target",
@@ -36,7 +36,7 @@ def is_called_in_parallel(text: str, function: str) -> bool:
 def _parallel_spans(text: str) -> tuple[Span, ...]:
     if "omp" not in text:
         return ()
-    scanner = Scanner(text)
+    scanner = scanned(text)
     found = []
     for at, (word, start, end, _) in enumerate(scanner.tokens):
         pragma = _PRAGMA.search(text[start:end].replace("\\\n", " ")) if word == "#" else None
@@ -54,7 +54,7 @@ def _called_in_parallel(text: str) -> frozenset[str]:
     spans = _parallel_spans(text)
     if not spans:
         return frozenset()
-    scanner = Scanner(text)
+    scanner = scanned(text)
     bodies = {f.name: (f.body, f.end) for f in functions_of(scanner)}
     found: set[str] = set()
     new = set().union(*(_calls(scanner, span) for span in _outermost(spans)))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Set
+from functools import lru_cache
+from itertools import islice
 
 MARK = "polysched_mark_"
 """How the words begin that `macro_marks` adds to a text."""
@@ -21,6 +23,12 @@ _TOKEN = re.compile(r"""
     """, re.X | re.S)
 _WORD = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
 _CLOSING = {"(": ")", "{": "}", "[": "]"}
+
+
+@lru_cache(maxsize=2)
+def scanned(text: str) -> Scanner:
+    """The tokens of a file, which is looked at again for each of its regions; nobody drops some of them."""
+    return Scanner(text)
 
 
 def without_directives(text: str) -> Scanner:
@@ -40,19 +48,25 @@ class Scanner:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.tokens: list[Token] = []
+        tokens: list[Token] = []
         line = 1
         for match in _TOKEN.finditer(text):
-            if not match["skip"]:
-                kind = "#" if match["directive"] else match[0]
-                self.tokens.append((kind, match.start(), match.end(), line))
-            line += match[0].count("\n")
-        self.lines = [t[3] for t in self.tokens]
+            kind = match.lastgroup
+            if kind != "skip":
+                tokens.append(("#" if kind == "directive" else match[0], match.start(), match.end(), line))
+            if kind not in ("word", "sign"):
+                line += match[0].count("\n")
+        self._keep(tokens)
+
+    def _keep(self, tokens: list[Token]) -> None:
+        self.tokens = tokens
+        self.lines = [token[3] for token in tokens]
+        self.starts = [token[1] for token in tokens]
+        self._directives = [at for at, token in enumerate(tokens) if token[0] == "#"]
 
     def drop(self, unwanted: Callable[[Token], bool]) -> None:
         """Leave out some tokens."""
-        self.tokens = [token for token in self.tokens if not unwanted(token)]
-        self.lines = [token[3] for token in self.tokens]
+        self._keep([token for token in self.tokens if not unwanted(token)])
 
     def whole_statements(self, first: int, behind: int, *, most: int) -> bool:
         """Whether the tokens between two indices are one or more statements, at most so many."""
@@ -82,7 +96,7 @@ class Scanner:
 
     def word_before(self, offset: int) -> str:
         """The last token that starts before an offset and is no directive; empty at the beginning of the file."""
-        at = bisect_left(self.tokens, offset, key=lambda token: token[1])
+        at = bisect_left(self.starts, offset)
         return next((word for k in range(at - 1, -1, -1) if (word := self.tokens[k][0]) != "#"), "")
 
     def directive_at(self, line: int, *, after: Set[str] = frozenset()) -> tuple[int, int] | None:
@@ -102,22 +116,24 @@ class Scanner:
 
     def between(self, start: int, end: int) -> list[Token]:
         """The tokens that start between two offsets, the first included."""
-        first, behind = (bisect_left(self.tokens, offset, key=lambda token: token[1]) for offset in (start, end))
+        first, behind = (bisect_left(self.starts, offset) for offset in (start, end))
         return self.tokens[first:behind]
 
     def behind_directives(self, start: int) -> int:
         """Where the first token from an offset on starts that is no directive."""
-        return next((token[1] for token in self.tokens if token[1] >= start and token[0] != "#"), len(self.text))
+        at = bisect_left(self.starts, start)
+        return next((token[1] for token in islice(self.tokens, at, None) if token[0] != "#"), len(self.text))
 
     def has_directive(self, start: int, end: int) -> bool:
         """Whether a preprocessor directive other than a pragma stands between two offsets."""
-        return any(t[0] == "#" and start <= t[1] < end and not self.text[t[1]:t[2]].lstrip(" \t#").startswith("pragma")
-                   for t in self.tokens)
+        first, behind = (bisect_left(self._directives, bisect_left(self.starts, offset)) for offset in (start, end))
+        directives = (self.tokens[at] for at in self._directives[first:behind])
+        return not all(self.text[token[1]:token[2]].lstrip(" \t#").startswith("pragma") for token in directives)
 
     def is_guarded_alone(self, start: int) -> bool:
         """Whether `#endif`, `#else` or `#elif` follows the pragma of an offset, other pragmas apart."""
         at = bisect_left(self.tokens, start, key=lambda token: token[2]) + 1
-        for word, begin, end, _ in self.tokens[at:]:
+        for word, begin, end, _ in islice(self.tokens, at, None):
             directive = self.text[begin:end].lstrip(" \t#")
             if word != "#" or not directive.startswith("pragma"):
                 return word == "#" and directive.startswith(("endif", "else", "elif"))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from pycparser import c_parser
+from pycparser import c_ast, c_parser
 
 from polysched.scop.c_frontend.declarations.c_types import ArrayOf, CType, Pointer, Scalar, StructType
-from polysched.scop.c_frontend.declarations.scopes import Origin, Scope, declarations
+from polysched.scop.c_frontend.declarations.scopes import Origin, Scope, declarations, file_scope
 from polysched.scop.dtypes import FLOAT64, INT32, UINT8, UINT32, DType
 from tests.scop.c_frontend.differences import check
 
@@ -137,3 +137,25 @@ def test_constants_of_the_program_are_cs(tmp_path: Path) -> None:
            "for (int A1 = 0; A1 < B1; A1++) A[A1] = C1;",
            "enum { D1 = 2, E1 = D1 * D1, F1 }; { enum { D1 = 5 }; A[E1] = F1; }"], tmp_path,
           before="enum { A1 = 3, B1 = A1 + 1, C1 };\n", sizes=({},))
+
+
+def test_each_function_sees_what_stands_in_front_of_it() -> None:
+    tree = c_parser.CParser().parse("""typedef struct s *p; p q; int v; enum { A = 3 };
+void f(void) {}
+struct s { int a; }; typedef int t; extern double w;
+void g(void) {}
+typedef unsigned char u; u x;
+void h(void) {}""")
+    f, g, h = (item for item in tree.ext if isinstance(item, c_ast.FuncDef))
+    for function in (h, f, g, f, h):   # in any order, each time anew
+        scope = file_scope(tree, function)
+        names = {name for name in ("f", "g", "h", "v", "w", "x", "q", "A") if scope.lookup(name) is not None}
+        assert names == {f: {"f", "v", "q", "A"}, g: {"f", "g", "v", "w", "q", "A"},
+                         h: {"f", "g", "h", "v", "w", "x", "q", "A"}}[function]
+        pointer = ctype_of(scope, "q")
+        assert isinstance(pointer, Pointer)
+        assert isinstance(pointer.target, StructType) == (function is not f)
+        assert (scope.type_names.typedef("t") is None) == (function is f)
+        scope.declare(h.decl, Origin.LOCAL)   # a scope is the caller's own
+        scope.declare(c_parser.CParser().parse("double v;").ext[0], Origin.LOCAL)
+    assert dtype_of(file_scope(tree, f), "v") == INT32
