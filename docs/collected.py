@@ -16,6 +16,8 @@ DOCS = Path(__file__).parent
 ROOT = DOCS.parent
 EXPERIMENTS = ROOT / "experiments"
 FIGURES = (".svg", ".png")
+CODE = re.compile(r"^[^\S\n]*(?P<fence>`{3,}).*?^[^\S\n]*(?P=fence)[^\S\n]*$"
+                  r"|(?P<ticks>`+)(?!`)(?:(?!\n\s*\n).)+?(?<!`)(?P=ticks)(?!`)", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s#]+)(#[^)\s]*)?\)")
 
 
@@ -50,8 +52,15 @@ def place_of(file: Path) -> Path:
 
 
 def on_the_site(text: str, written_in: Path, shown_in: Path) -> str:
-    """Links and figures of a text as they are from a page of the site; of what is no page, the label stays."""
+    """Links and figures of a text as they are from a page of the site; of what is no page, the label stays.
+
+    In code, `values[name](argument)` is no link; the label of a link may be code.
+    """
+    code = [range(*found.span()) for found in CODE.finditer(text)]
+
     def changed(link: re.Match[str]) -> str:
+        if any(link.start() in part for part in code):
+            return link.group()
         figure, label, path, anchor = link.group(1), link.group(2), link.group(3), link.group(4) or ""
         if "://" in path:
             return link.group()

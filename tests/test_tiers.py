@@ -42,6 +42,8 @@ def test_parameters_that_take_long_in_all_are_left_to_campaigns_but_for_some() -
     assert left_to_campaigns(seconds, most=0.1) == [f"a.py::many[{k}]" for k in range(1, 9)]   # one
     assert left_to_campaigns(seconds, most=10) == []
     assert left_to_campaigns([("a.py::two[a]", 9.0), ("a.py::two[b]", 9.0)], most=0.1) == []   # often two kinds
+    rooms = [(f"tests/architecture/test_a.py::test_rooms[{k}]", 9.0) for k in range(9)]
+    assert left_to_campaigns(rooms, most=0.1) == []
     unlike = [(f"a.py::unlike[{k}]", float(k)) for k in range(1, 6)]
     assert left_to_campaigns(unlike, most=0.1) == [f"a.py::unlike[{k}]" for k in (1, 2, 4, 5)]
     instructions = [(f"{name}[{k}]", 1.0) for name in OF_SUBJECTS for k in range(9)]

@@ -50,6 +50,9 @@ def main() -> int:
                         help="models: of ONNX, against ONNX Runtime and ONNX's references; readings: not compiled")
     arguments = parser.parse_args()
     records = recorded(arguments.records)
+    others = {r.drawn for r in records} - {arguments.drawn}
+    if others:
+        parser.error(f"{arguments.records} has records of --drawn {', '.join(sorted(others))}: name another file")
     arguments.records.write_text("".join(json.dumps(asdict(r)) + "\n" for r in records), encoding="utf-8")
     with arguments.records.open("a", encoding="utf-8") as file:
         def write(record: GraphRecord) -> None:

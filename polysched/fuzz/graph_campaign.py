@@ -58,11 +58,13 @@ class GraphRecord:
     seed : of the graph.
     verdict : `right`, `wrong`, `refused`, `crash` or `timeout`.
     reason : what differs, or why it was refused.
+    drawn : what the seed was drawn as: another graph than the same seed drawn otherwise.
     """
 
     seed: int
     verdict: str
     reason: str = ""
+    drawn: Drawn = "graphs"
 
     @property
     def is_fault(self) -> bool:
@@ -186,7 +188,8 @@ def run_graphs(options: GraphCampaign, *, on_record: Callable[[GraphRecord], Non
 
     records: list[GraphRecord] = []
     with ThreadPoolExecutor(options.jobs) as pool:
-        for chunk in pool.map(lambda seeds: list(_chunk(seeds, options)), chunks):
+        for found in pool.map(lambda seeds: list(_chunk(seeds, options)), chunks):
+            chunk = [replace(record, drawn=options.drawn) for record in found]
             records += chunk
             for record in chunk if on_record else ():
                 on_record(record) if on_record else None

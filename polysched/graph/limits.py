@@ -37,6 +37,11 @@ class GraphLimits:
     longest_witness: int = constant(
         300, unit="characters", source="of what a refusal quotes from a model: some lines of a terminal")
 
+    # operators/resampling.py
+    most_neighbours: int = constant(
+        1 << 20, unit="elements", source="that are weighed for one axis of a `Resize`: some seconds in Python; images "
+                                         "have under 100,000")
+
     # operators/movement.py
     largest_open_extent: int = constant(
         1 << 24, unit="elements", source="larger ends of slices mean the end: exporters write 1e9; tested when it runs")
@@ -143,6 +148,11 @@ class GraphLimits:
     # planning/partition.py
     most_fused_nodes: int = constant(
         24, unit="nodes", source="of one elementwise or stitched kernel: compile time grows with its expression")
+
+    # reading/apart.py
+    least_apart: int = constant(
+        1 << 20, unit="bytes", source="of a constant that is read into an array of its own: copies of shorter ones "
+                                      "cost little, and shapes, which onnx looks into, are short")
 
     # reading/checked_nodes.py
     most_attribute_elements: int = constant(

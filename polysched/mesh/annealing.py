@@ -5,19 +5,38 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from polysched.mesh.cost import Ledger
+from polysched.mesh.cost import Ledger, Undo
 from polysched.mesh.limits import LIMITS
 from polysched.mesh.operators import OperatorGraph
-from polysched.mesh.shapes import Rectangle
+from polysched.mesh.packing import free_places
+from polysched.mesh.shapes import Rectangle, Shape
 from polysched.mesh.target import MeshTarget
+from polysched.mesh.traffic import Traffic
+
+
+@dataclass(frozen=True, kw_only=True)
+class Annealed:
+    """What annealing came to.
+
+    Parameters
+    ----------
+    rectangles : of the operators.
+    orders : of the routes of the messages.
+    score : of both.
+    """
+
+    rectangles: tuple[Rectangle, ...]
+    orders: tuple[str, ...]
+    score: int
 
 
 def anneal(graph: OperatorGraph, target: MeshTarget, rectangles: Sequence[Rectangle], *, seed: int = 0,
-           moves: int | None = None) -> tuple[Rectangle, ...]:
+           moves: int | None = None, choices: Sequence[Sequence[Shape]] | None = None,
+           turns: bool = False, soft: bool = False, traffic: Traffic | None = None) -> Annealed:
     """The best placement that moves and swaps of rectangles come to; never one that is worse than the first.
 
     Parameters
@@ -25,25 +44,30 @@ def anneal(graph: OperatorGraph, target: MeshTarget, rectangles: Sequence[Rectan
     rectangles : to begin with, which share no core.
     seed : of the random moves; the same one gives the same placement.
     moves : to try; None for `LIMITS.moves_per_operator` per operator, `LIMITS.most_moves` at most.
+    choices : other shapes that each operator may take on the way; None keeps all shapes.
+    turns : messages may go along their column first.
+    soft : judge the first moves by all large loads, not by the largest alone: where many links have that, moving one
+        message off gains nothing yet.
+    traffic : makes the flows, and may know many already.
     """
     count = min(LIMITS.most_moves, LIMITS.moves_per_operator * len(rectangles)) if moves is None else moves
-    ledger, draw = Ledger(graph, target, rectangles), random.Random(seed)
+    ledger, draw = Ledger(graph, target, rectangles, traffic), random.Random(seed)
     board = _Board(target, rectangles)
-    score = best = ledger.score
-    kept = tuple(rectangles)
+    best, score = ledger.score, ledger.energy if soft else ledger.score
+    kept = Annealed(rectangles=tuple(rectangles), orders=tuple(ledger.orders), score=best)
     first = score
     for step in range(count if first else 0):
         temperature = first * LIMITS.hot_share * (LIMITS.cold_share / LIMITS.hot_share) ** (step / count)
-        places = _proposal(ledger, board, draw)
-        if not places:
+        undo = _changed(ledger, board, draw, choices, turns=turns)
+        if undo is None:
             continue
-        undo = ledger.move(places)
-        after = ledger.score
+        after = ledger.energy if soft and step < LIMITS.soft_share * count else ledger.score
         if after <= score or draw.random() < math.exp((score - after) / temperature):
-            board.move(undo.rectangles, places)
+            board.move(undo.rectangles, {n: ledger.rectangles[n] for n in undo.rectangles})
             score = after
-            if score < best:
-                best, kept = score, tuple(ledger.rectangles)
+            if ledger.score < best:
+                best = ledger.score
+                kept = Annealed(rectangles=tuple(ledger.rectangles), orders=tuple(ledger.orders), score=best)
         else:
             ledger.undo(undo)
     return kept
@@ -69,6 +93,19 @@ class _Board:
         return found - {-1, number}
 
 
+def _changed(ledger: Ledger, board: _Board, draw: random.Random, choices: Sequence[Sequence[Shape]] | None, *,
+             turns: bool) -> Undo | None:
+    """A change that was made in a ledger; None where the drawn one cannot be."""
+    if turns and ledger.orders and draw.random() < LIMITS.turn_share:
+        message = draw.randrange(len(ledger.orders))
+        return ledger.turn(message, "yx" if ledger.orders[message] == "xy" else "xy")
+    if choices is not None and draw.random() < LIMITS.reshape_share:
+        places = _reshaped(ledger, board, choices, draw)
+    else:
+        places = _proposal(ledger, board, draw)
+    return ledger.move(places) if places else None
+
+
 def _proposal(ledger: Ledger, board: _Board, draw: random.Random) -> dict[int, Rectangle]:
     """New places of one or two operators; none where the drawn ones meet something."""
     number = draw.randrange(len(ledger.rectangles))
@@ -78,11 +115,43 @@ def _proposal(ledger: Ledger, board: _Board, draw: random.Random) -> dict[int, R
         new = replace(old, row=draw.randrange(ledger.target.rows - old.rows + 1),
                       column=draw.randrange(ledger.target.columns - old.columns + 1))
     others = board.others_in(new, number)
-    if new == old or -2 in others or len(others) > 1:
+    if new == old:
         return {}
+    swapped = _swap(ledger, board, number, new, min(others)) if len(others) == 1 and -2 not in others else {}
+    return swapped or _pushed(ledger, board, number, new)
+
+
+def _reshaped(ledger: Ledger, board: _Board, choices: Sequence[Sequence[Shape]],
+              draw: random.Random) -> dict[int, Rectangle]:
+    """Another shape of an operator, on free cores and its own; none where the drawn place meets another one."""
+    number = draw.randrange(len(ledger.rectangles))
+    old, shape = ledger.rectangles[number], draw.choice(choices[number])
+    rows, columns = ledger.target.rows - shape.rows, ledger.target.columns - shape.columns
+    new = Rectangle(draw.randint(max(0, min(rows, old.row - shape.rows + 1)), min(rows, old.row + old.rows - 1)),
+                    draw.randint(max(0, min(columns, old.column - shape.columns + 1)),
+                                 min(columns, old.column + old.columns - 1)), shape.rows, shape.columns)
+    return {} if new == old else _pushed(ledger, board, number, new)
+
+
+def _pushed(ledger: Ledger, board: _Board, number: int, new: Rectangle) -> dict[int, Rectangle]:
+    """An operator at a new place, and those that stand there at the nearest free one; nothing where there is none."""
+    others = board.others_in(new, number)
+    if -2 in others or len(others) > LIMITS.most_pushed:
+        return {}
+    places = {number: new}
     if not others:
-        return {number: new}
-    return _swap(ledger, board, number, new, others.pop())
+        return places
+    free = np.isin(board.owners, [-1, number, *others])
+    free[new.slices] = False
+    for other in sorted(others, key=lambda n: (-ledger.rectangles[n].cores, n)):
+        old = ledger.rectangles[other]
+        found = free_places(free, old.rows, old.columns)
+        if not len(found):
+            return {}
+        row, column = found[int(np.abs(found - [old.row, old.column]).sum(1).argmin())].tolist()
+        places[other] = replace(old, row=row, column=column)
+        free[places[other].slices] = False
+    return places
 
 
 def _swap(ledger: Ledger, board: _Board, number: int, new: Rectangle, other: int) -> dict[int, Rectangle]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from polysched.mesh.limits import LIMITS
 from polysched.mesh.operators import Message, OperatorGraph
 from polysched.mesh.shapes import Rectangle, Shape, allocate
 from polysched.mesh.target import MeshTarget
@@ -50,9 +51,85 @@ def layers_bound(choices: Sequence[Sequence[Shape]]) -> float:
 
 
 def hop_bytes_bound(graph: OperatorGraph, shapes: Sequence[Shape], target: MeshTarget) -> int:
-    """Bytes times hops of these shapes: every message alone, its two rectangles at their best beside each other."""
-    return sum(least_hop_bytes(message, shapes[source], shapes[sink], target)
-               for message, (source, sink) in zip(graph.messages, graph.ends, strict=True))
+    """Bytes times hops of these shapes: the partners of each operator at their best around it, none on another."""
+    return sum(bound for _, bound in partner_bounds(graph, shapes, target))
+
+
+def partner_bounds(graph: OperatorGraph, shapes: Sequence[Shape],
+                   target: MeshTarget) -> list[tuple[tuple[int, ...], int]]:
+    """Sets of messages, each in one of them, with bytes times hops that they have in all at least.
+
+    A set joins an operator to some of its partners: of two operators, the one with more partners has their messages.
+    On larger meshes, or of more operators, than `LIMITS` says, every message is on its own.
+    """
+    if len(graph.operators) > LIMITS.around_operators or target.rows * target.columns > LIMITS.around_cores:
+        return [((message,), least_hop_bytes(graph.messages[message], shapes[source], shapes[sink], target))
+                for message, (source, sink) in enumerate(graph.ends)]
+    partners = [len({end for m in own for end in graph.ends[m]}) for own in graph.touching]
+    sets: dict[int, dict[int, list[int]]] = {}
+    for message, (source, sink) in enumerate(graph.ends):
+        middle, other = (source, sink) if partners[source] >= partners[sink] else (sink, source)
+        sets.setdefault(middle, {}).setdefault(other, []).append(message)
+    return [(tuple(m for messages in around.values() for m in messages),
+             _around_bound(graph, shapes, target, middle, around)) for middle, around in sets.items()]
+
+
+def _around_bound(graph: OperatorGraph, shapes: Sequence[Shape], target: MeshTarget, middle: int,
+                  around: Mapping[int, Sequence[int]]) -> int:
+    """Bytes times hops between one operator and its partners, of which no two have the same core.
+
+    A price for every core around the middle: a place of a partner costs its byte hops and its cores' prices.  The
+    partners' cheapest places, less all prices, are a bound whatever the prices are; they rise where partners meet.
+    Prices are whole parts of a byte, so that the bound is exact.
+    """
+    own = shapes[middle]
+    extent = (2 * target.rows - own.rows, 2 * target.columns - own.columns)
+    ways = [(shapes[other], LIMITS.price_parts * _around(graph, shapes, target, middle, other, messages))
+            for other, messages in around.items()]
+    prices = np.zeros(extent, dtype=np.int64)
+    best = 0
+    for _ in range(LIMITS.price_rounds if len(ways) > 1 else 1):
+        meets = np.full(extent, -1, dtype=np.int64)
+        total = -int(prices.sum())
+        for shape, way in ways:
+            costs = way + _windows(prices, shape.rows, shape.columns)
+            row, column = np.unravel_index(int(costs.argmin()), costs.shape)
+            total += int(costs[row, column])
+            meets[row:row + shape.rows, column:column + shape.columns] += 1
+        best = max(best, total)
+        meets[prices == 0] = meets[prices == 0].clip(min=0)
+        if not meets.any():
+            break
+        step = (LIMITS.price_step * best + best - total) / float((meets ** 2).sum())
+        prices = np.maximum(0, prices + np.rint(step * meets).astype(np.int64))
+    return -(-best // LIMITS.price_parts)
+
+
+def _around(graph: OperatorGraph, shapes: Sequence[Shape], target: MeshTarget, middle: int, other: int,
+            messages: Sequence[int]) -> np.ndarray:
+    """Bytes times hops of messages between two operators, by the place of the other one from the farthest on."""
+    own, its = shapes[middle], shapes[other]
+    rows = np.arange(own.rows - target.rows, target.rows - its.rows + 1)
+    columns = np.arange(own.columns - target.columns, target.columns - its.columns + 1)
+    total = np.zeros((len(rows), len(columns)), dtype=np.int64)
+    for m in messages:
+        source, sink = graph.ends[m]
+        across, along, size = piece_offsets(graph.messages[m], shapes[source], shapes[sink])
+        sign = 1 if source == middle else -1
+        total += (np.abs(across + sign * rows[:, None]) * size).sum(1)[:, None]
+        total += (np.abs(along + sign * columns[:, None]) * size).sum(1)
+        total += passed_hop_bytes(graph.messages[m], shapes[sink])
+    overlap = ((rows > -its.rows) & (rows < own.rows))[:, None] & ((columns > -its.columns) & (columns < own.columns))
+    if not overlap.all():
+        total[overlap] = 4 * LIMITS.most_bytes * (target.rows + target.columns)   # more than any other place costs
+    return total
+
+
+def _windows(prices: np.ndarray, rows: int, columns: int) -> np.ndarray:
+    """The sum over every rectangle of cores."""
+    sums = np.zeros((prices.shape[0] + 1, prices.shape[1] + 1), dtype=np.int64)
+    sums[1:, 1:] = prices.cumsum(0).cumsum(1)
+    return np.asarray(sums[rows:, columns:] - sums[:-rows, columns:] - sums[rows:, :-columns] + sums[:-rows, :-columns])
 
 
 def least_hop_bytes(message: Message, source: Shape, sink: Shape, target: MeshTarget) -> int:

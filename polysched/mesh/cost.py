@@ -37,15 +37,16 @@ class Ledger:
     graph, target : what is placed on what.
     rectangles : of the operators, in their order.
     traffic : makes the flows.
+    orders : of the routes; None for all along their rows first.
     """
 
     def __init__(self, graph: OperatorGraph, target: MeshTarget, rectangles: Sequence[Rectangle],
-                 traffic: Traffic | None = None) -> None:
+                 traffic: Traffic | None = None, orders: Sequence[str] | None = None) -> None:
         self.graph = graph
         self.target = target
         self.traffic = traffic or Traffic(target)
         self.rectangles = list(rectangles)
-        self.orders = ["xy"] * len(graph.messages)
+        self.orders = ["xy"] * len(graph.messages) if orders is None else list(orders)
         self.flows = [self._flow(n) for n in range(len(graph.messages))]
         self.loads = total_loads(self.flows, target)
         self.hop_bytes = sum(f.hop_bytes for f in self.flows)
@@ -59,6 +60,17 @@ class Ledger:
     def score(self) -> int:
         """What the search makes small: `LIMITS.congestion_weight` times the largest load, and the byte hops."""
         return LIMITS.congestion_weight * self.largest + self.hop_bytes
+
+    @property
+    def energy(self) -> float:
+        """The score with the loads' 8-norm for the largest one: it falls, too, where one of several large ones does."""
+        largest = self.largest
+        if not largest:
+            return self.hop_bytes
+        powers = self.loads / largest
+        for _ in range(3):
+            powers *= powers
+        return float(LIMITS.congestion_weight * largest * powers.sum() ** 0.125 + self.hop_bytes)
 
     def move(self, places: Mapping[int, Rectangle]) -> Undo:
         """Put operators elsewhere."""
@@ -100,9 +112,10 @@ class Ledger:
         return old
 
 
-def scored(graph: OperatorGraph, target: MeshTarget, rectangles: Sequence[Rectangle]) -> int:
+def scored(graph: OperatorGraph, target: MeshTarget, rectangles: Sequence[Rectangle],
+           traffic: Traffic | None = None) -> int:
     """The score of rectangles with routes along the rows first."""
-    return Ledger(graph, target, rectangles).score
+    return Ledger(graph, target, rectangles, traffic).score
 
 
 def turn_routes(ledger: Ledger) -> int:

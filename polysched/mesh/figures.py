@@ -47,7 +47,7 @@ def figures_of(ledger: Ledger, shapes: Sequence[Shape], choices: Sequence[Sequen
                why="every operator at its fastest, one after the other"),
         Figure(name="largest_load", unit="B", value=ledger.largest, bound=load, holds=THESE, why=load_why),
         Figure(name="hop_bytes", unit="B", value=ledger.hop_bytes, bound=hops, holds=THESE,
-               why="proved by CP-SAT" if hops > alone else "every message alone, between neighbours"),
+               why="proved by CP-SAT" if hops > alone else "partners of an operator around it, none on another"),
         Figure(name="score", unit="B", value=ledger.score, bound=score, holds=THESE,
                why=f"{LIMITS.congestion_weight} times the bound of the load, and that of the byte hops"))
     return {f.name: f for f in listed}

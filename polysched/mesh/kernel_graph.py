@@ -1,14 +1,17 @@
 """The kernel-graph files of the ISPD 2020 contest on placement for a wafer of cores, read and written.
 
     // a comment
+    Solver Parameters
+    wirepenalty=1
     Node Definitions
-    conv1 H=56 W=56 R=3 S=3 C=64 K=64 T=1
-    dblock2 H=56 W=56 F=64
+    conv[ 1] H=56 W=56 R=3 S=3 C=64 K=64 T=1
+    dblock[ 2] H=56 W=56 F=64
     Connectivity
-    conv1:0 -> dblock2:0 56x56x64
+    conv[ 1]:0 -> dblock[ 2]:0 56x56x64
 
-`input` and `output` nodes stand for the surroundings.  The lines are those that public readers of such files take; no
-file of the contest was at hand, and nothing is said of its scores.
+`input` and `output` nodes stand for the surroundings.  Blanks inside brackets are no part of a name.  Parameters of the
+contest's solver are kept, and steer nothing here.  The lines are those that public readers of such files take; no file
+of the contest was at hand, and nothing is said of its scores.
 
 Source: "ISPD 2020 contest: wafer-scale deep learning accelerator placement" (James et al., ISPD 2020), which defines
 the kernels `conv`, `dblock` and `cblock` by their formal arguments.
@@ -31,18 +34,29 @@ KINDS: Mapping[str, tuple[str, ...]] = {
 
 OUTSIDE = ("input", "output")
 _ARGUMENT = re.compile(r"([A-Za-z])=([1-9][0-9]{0,8})")
-_EDGE = re.compile(r"([\w.]+)(?::(\w+))?\s*->\s*([\w.]+)(?::(\w+))?(?:\s+([^>]*[^>\s]))?")
+_NAME = r"[\w.]+(?:\[\w+\])?"
+_EDGE = re.compile(rf"({_NAME})(?::(\w+))?\s*->\s*({_NAME})(?::(\w+))?(?:\s+([^>]*[^>\s]))?")
+_PARAMETER = re.compile(r"(\w+)\s*=\s*(\S+)")
+_BRACKETS = re.compile(r"\[\s*(\w+)\s*\]")
+_TITLES = ("solver parameters", "node definitions", "connectivity", "connectivity list")
 ELEMENT = 2
 """Bytes of an activation or a weight: half a word, as on the contest's machine."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class KernelNode:
-    """A kernel: its name, which begins with its kind, and its formal arguments in the order of the file."""
+    """A kernel: its name, which begins with its kind, and its formal arguments in the order of the file.
+
+    Parameters
+    ----------
+    name, kind, arguments : of the kernel.
+    label : what `name=` calls it besides.
+    """
 
     name: str
     kind: str
     arguments: tuple[tuple[str, int], ...] = ()
+    label: str = ""
 
     @property
     def value(self) -> Mapping[str, int]:
@@ -67,10 +81,12 @@ class KernelGraph(Shown):
     Parameters
     ----------
     nodes, edges : in the order of the file.
+    parameters : of the contest's solver, as they stand.
     """
 
     nodes: tuple[KernelNode, ...]
     edges: tuple[KernelEdge, ...] = ()
+    parameters: tuple[tuple[str, str], ...] = ()
 
     def headline(self) -> str:
         """How many there are."""
@@ -78,8 +94,10 @@ class KernelGraph(Shown):
 
     def to_text(self) -> str:
         """The file again; `read_kernel_graph` of it gives an equal value."""
-        lines = ["Node Definitions"]
-        lines += [" ".join([n.name, *(f"{name}={value}" for name, value in n.arguments)]) for n in self.nodes]
+        lines = ["Solver Parameters"] if self.parameters else []
+        lines += [*(f"{name}={value}" for name, value in self.parameters), "Node Definitions"]
+        lines += [" ".join([n.name, *([f"name={n.label}"] if n.label else []),
+                            *(f"{name}={value}" for name, value in n.arguments)]) for n in self.nodes]
         lines.append("Connectivity")
         for e in self.edges:
             source, sink = (name + (f":{port}" if port else "")
@@ -115,34 +133,54 @@ def read_kernel_graph(text: str, where: str = "") -> KernelGraph:
     """
     nodes: dict[str, KernelNode] = {}
     edges: list[KernelEdge] = []
-    for number, line in _lines(text):
+    parameters: dict[str, str] = {}
+    for number, title, line in _lines(text):
         place = f"{where or 'kernel graph'}, line {number}"
-        if "->" in line:
+        if title == _TITLES[0]:
+            name, value = _parameter(line, place)
+            if name in parameters:
+                raise UsageError("a parameter stands twice", where=place, witness=name)
+            parameters[name] = value
+        elif "->" in line:
             edges.append(_edge(line, nodes, place))
-            continue
-        node = _node(line, place)
-        if node.name in nodes:
-            raise UsageError("a kernel stands twice", where=place, witness=node.name)
-        nodes[node.name] = node
+        else:
+            node = _node(line, place)
+            if node.name in nodes:
+                raise UsageError("a kernel stands twice", where=place, witness=node.name)
+            nodes[node.name] = node
     if not any(n.kind not in OUTSIDE for n in nodes.values()):
         raise UsageError("the file defines no kernel", where=where or "kernel graph",
                          hint="lines such as: conv1 H=56 W=56 R=3 S=3 C=64 K=64 T=1")
-    return KernelGraph(nodes=tuple(nodes.values()), edges=tuple(edges))
+    return KernelGraph(nodes=tuple(nodes.values()), edges=tuple(edges), parameters=tuple(parameters.items()))
 
 
-def _lines(text: str) -> Iterator[tuple[int, str]]:
-    """What says something, with its number."""
+def _lines(text: str) -> Iterator[tuple[int, str, str]]:
+    """What says something, with its number and the title that it stands under."""
+    title = _TITLES[1]
     for number, line in enumerate(text.splitlines(), 1):
-        line = line.split("//")[0].strip()
-        if line and line.rstrip(":").lower() not in ("node definitions", "connectivity", "connectivity list"):
-            yield number, line
+        line = _BRACKETS.sub(r"[\1]", line.split("//")[0]).strip()
+        if (word := line.rstrip(":").lower()) in _TITLES:
+            title = word
+        elif line:
+            yield number, title, line
+
+
+def _parameter(line: str, where: str) -> tuple[str, str]:
+    match = _PARAMETER.fullmatch(line)
+    if match is None:
+        raise UsageError("a parameter of the solver is NAME=VALUE", where=where, witness=line)
+    return match[1], match[2]
 
 
 def _node(line: str, where: str) -> KernelNode:
     name, *words = line.split()
     kind = next((k for k in (*KINDS, *OUTSIDE) if name.startswith(k)), None)
-    if kind is None:
+    if kind is None or not re.fullmatch(_NAME, name):
         raise UsageError(f"a kernel is one of {', '.join(KINDS)}, and its name begins so", where=where, witness=name)
+    labels = [word.removeprefix("name=") for word in words if word.startswith("name=")]
+    words = [word for word in words if not word.startswith("name=")]
+    if len(labels) > 1 or labels == [""]:
+        raise UsageError("a kernel has one name besides", where=where, witness=line)
     found = [_ARGUMENT.fullmatch(word) for word in words]
     arguments = tuple((m[1], int(m[2])) for m in found if m)
     if len(arguments) < len(words):
@@ -150,7 +188,7 @@ def _node(line: str, where: str) -> KernelNode:
                          witness=next(w for w, m in zip(words, found, strict=True) if not m))
     if kind in KINDS and sorted(a.upper() for a, _ in arguments) != sorted(KINDS[kind]):
         raise UsageError(f"the arguments of {kind} are {', '.join(KINDS[kind])}", where=where, witness=line)
-    return KernelNode(name=name, kind=kind, arguments=arguments)
+    return KernelNode(name=name, kind=kind, arguments=arguments, label="".join(labels))
 
 
 def _edge(line: str, nodes: Mapping[str, KernelNode], where: str) -> KernelEdge:

@@ -31,6 +31,17 @@ class MeshLimits:
     fill_step: float = constant(
         0.05, unit="1", source="first guess: of the cores that shapes may take; so much is given back at a time "
                                "where they cannot be packed")
+    # bounds.py
+    around_operators: int = constant(
+        100, unit="operators", source="of a graph whose bound has an operator's partners around it: first guess")
+    around_cores: int = constant(
+        256, unit="cores", source="of a mesh for that: first guess")
+    price_rounds: int = constant(
+        60, unit="rounds", source="of prices of the cores around one operator: first guess")
+    price_parts: int = constant(
+        256, unit="parts", source="of a byte, in which prices are whole numbers: first guess")
+    price_step: float = constant(
+        0.02, unit="1", source="of the bound, by which it is hoped to rise in a round: first guess")
     # shaping.py
     reshaping_loads: int = constant(
         48, unit="loads", source="of the busiest link that shapes are chosen for; first guess")
@@ -38,6 +49,8 @@ class MeshLimits:
         32, unit="steps", source="of the mesh's cores between the fewest that shapes need and all; first guess")
     reshaping_cores: float = constant(
         2.0, unit="1", source="times the cores of the allocation's shape, at most; first guess")
+    reshaping_more: int = constant(
+        4, unit="cores", source="beside those, so that what has one core may have some; first guess")
     reshaping_rounds: int = constant(
         8, unit="rounds", source="over all operators; first guess")
     # placing.py
@@ -50,7 +63,7 @@ class MeshLimits:
     reshaped_operators: int = constant(
         100, unit="operators", source="of a graph whose shapes are chosen by messages, too: 54 take half a minute")
     reshaped_cores: int = constant(
-        256, unit="cores", source="of a mesh for that: 4 operators take half a minute on 16x16, over a minute on 32x32")
+        256, unit="cores", source="of a mesh for that: 4 operators take 6 s of processor time on 16x16")
     # packing.py
     packing_tries: int = constant(
         20_000, unit="tries", source="of a rectangle at the first free core in `corner_first`; about a second")
@@ -72,6 +85,15 @@ class MeshLimits:
         1e-4, unit="1", source="first guess: of the first score, as the last temperature")
     near_share: float = constant(
         0.5, unit="1", source="first guess: of the moves, to a place beside an operator at the other end of a message")
+    most_pushed: int = constant(
+        2, unit="operators", source="first guess: that make room for another one's new place")
+    soft_share: float = constant(
+        0.7, unit="1", source="first guess: of the moves, the first ones, that are judged by all large loads, not by "
+                              "the largest alone")
+    turn_share: float = constant(
+        0.1, unit="1", source="first guess: of the moves, a message along the other way, where that may be")
+    reshape_share: float = constant(
+        0.2, unit="1", source="first guess: of the moves, to another shape, where operators may have some")
     # partitioning.py
     fewest_in_processes: int = constant(
         50_000, unit="operators", source="first guess: a process starts in a second, and 1562 operators take 0.2 s")

@@ -6,7 +6,7 @@ gives the load of every link.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +16,7 @@ from polysched.mesh.limits import LIMITS
 from polysched.mesh.partitioning import partitioned
 from polysched.mesh.placement import Figure
 from polysched.mesh.swapping import swapped
-from polysched.mesh.target import MeshTarget
+from polysched.mesh.target import MeshTarget, cores_left, cut_off
 from polysched.mesh.traffic import straight_loads
 from polysched.scop.shown import Shown
 
@@ -74,6 +74,7 @@ class ManyPlacement(Shown):
         go.
     figures : byte hops and, where there are loads, the largest one, with their bounds.
     method : what placed them.
+    notes : why it is so, a sentence each.
     """
 
     operators: ManyOperators
@@ -83,13 +84,14 @@ class ManyPlacement(Shown):
     loads: np.ndarray | None
     figures: Mapping[str, Figure]
     method: str
+    notes: tuple[str, ...] = ()
 
     def headline(self) -> str:
         """How many, where and how."""
         return f"{self.operators.headline()} on {self.target.headline()} by {self.method}"
 
     def __str__(self) -> str:
-        return "\n".join([self.headline(), *map(str, self.figures.values())])
+        return "\n".join([self.headline(), *map(str, self.figures.values()), *self.notes])
 
 
 def place_many(operators: ManyOperators, target: MeshTarget, *, method: str = "partition",
@@ -108,16 +110,16 @@ def place_many(operators: ManyOperators, target: MeshTarget, *, method: str = "p
     """
     if method not in METHODS:
         raise UsageError(f"the method is one of {', '.join(METHODS)}", witness=repr(method))
-    target = target.connected
+    whole, target = target, target.connected
     if operators.count > target.live_cores:
-        raise PlacementError(f"the operators need {operators.count} cores, and {target.live_cores} live")
+        raise PlacementError(f"the operators need {operators.count} cores, and {cores_left(whole)}")
     if method == "order":
         rows, columns = (a[:operators.count] for a in np.nonzero(target.alive))
     else:
         ends = np.stack([operators.sources, operators.sinks])
         rows, columns = partitioned(operators.count, ends, operators.bytes, target, seed=seed)
         rows, columns = swapped(ends, operators.bytes, target, rows, columns, seed=seed)
-    return _placement(operators, target, rows, columns, method)
+    return _placement(operators, whole, rows, columns, method)
 
 
 def _placement(operators: ManyOperators, target: MeshTarget, rows: np.ndarray, columns: np.ndarray,
@@ -136,7 +138,21 @@ def _placement(operators: ManyOperators, target: MeshTarget, rows: np.ndarray, c
             name="largest_load", unit="B", value=int(loads.max()), bound=-(-bound // max(1, target.live_links)),
             holds="any placement", why="all byte hops over all links")
     return ManyPlacement(operators=operators, target=target, rows=rows, columns=columns, loads=loads, figures=figures,
-                         method=method)
+                         method=method, notes=tuple(_notes(operators, target, hops)))
+
+
+def _notes(operators: ManyOperators, target: MeshTarget, hops: np.ndarray) -> Iterator[str]:
+    """What dead cores cost, how far bytes travel, and which message travels farthest."""
+    if told := cut_off(target):
+        yield told
+    if target.dead:
+        yield "byte hops are distances; messages that go around dead cores have more, and loads are not known"
+    total = int(operators.bytes.sum())
+    if total:
+        far = int(hops.argmax())
+        average = (hops * operators.bytes).sum() / total
+        yield (f"a byte travels {average:.2f} hops on average; the farthest message goes {int(hops[far])}, "
+               f"from operator {int(operators.sources[far])} to {int(operators.sinks[far])}")
 
 
 def hop_bytes_bound(operators: ManyOperators) -> int:

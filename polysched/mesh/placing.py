@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from polysched.errors import PlacementError, UsageError
-from polysched.mesh.annealing import anneal
+from polysched.mesh.annealing import Annealed, anneal
 from polysched.mesh.cost import Ledger, as_array, scored, turn_routes
 from polysched.mesh.exact import fewest_hop_bytes
 from polysched.mesh.figures import figures_of
@@ -17,8 +18,9 @@ from polysched.mesh.operators import OperatorGraph
 from polysched.mesh.packing import corner_first, greedy, largest_first, row_major
 from polysched.mesh.placement import Placement, Route
 from polysched.mesh.shapes import Rectangle, Shape, allocate, fronts, shape_of
-from polysched.mesh.shaping import reshaped
-from polysched.mesh.target import MeshTarget
+from polysched.mesh.shaping import choices_as_fast, reshaped
+from polysched.mesh.target import MeshTarget, cores_left, cut_off
+from polysched.mesh.traffic import Traffic
 from polysched.target.one_line import OneLine
 
 if TYPE_CHECKING:
@@ -84,25 +86,27 @@ def place(graph: OperatorGraph | Plan, target: MeshTarget, options: PlaceOptions
     if options.shapes is not None:
         _require_shapes(options.shapes, graph, target)
     choices = fronts(graph, target)
-    shapes, rectangles, note = _packed(graph, choices, target, options)
+    shapes, rectangles, note = _packed(graph, choices, whole, options)
+    turns, traffic = options.routing == "adaptive", Traffic(target)
+    found = _first(graph, target, rectangles, traffic)
     if options.method in ("anneal", "exact"):
-        rectangles = anneal(graph, target, rectangles, seed=options.seed)
+        found = anneal(graph, target, rectangles, seed=options.seed, turns=turns, traffic=traffic)
     notes: tuple[str, ...] = (note,)
-    if apart := whole.live_cores - target.live_cores:
-        notes = (*notes, f"dead cores cut off {apart} {'core' if apart == 1 else 'cores'}, used by nothing")
+    if told := cut_off(whole):
+        notes = (*notes, told)
     if options.method in ("anneal", "exact") and options.reshape and options.shapes is None:
-        shapes, rectangles, told = _reshaped(graph, target, shapes, rectangles, options.seed)
+        shapes, found, told = _reshaped(graph, target, shapes, found, options, traffic)
         notes = (*notes, told)
     proven = 0
     if options.method == "exact":
-        rectangles, proven, told = _solved(graph, shapes, target, rectangles, options.seed)
+        found, proven, told = _solved(graph, shapes, target, found, options, traffic)
         notes = (*notes, told)
-    ledger = Ledger(graph, target, rectangles)
-    turned = turn_routes(ledger) if options.routing == "adaptive" else 0
+    ledger = Ledger(graph, target, found.rectangles, traffic, found.orders)
+    turned = turn_routes(ledger) if turns else 0
     slowest = max(range(len(shapes)), key=lambda n: shapes[n].seconds)
     notes = (*notes, f"{graph.operators[slowest].name} is the slowest operator, on {shapes[slowest].text} cores",
              f"{turned} of {len(graph.messages)} messages go along their column first")
-    return Placement(graph=graph, target=target, shapes=shapes, rectangles=tuple(ledger.rectangles),
+    return Placement(graph=graph, target=whole, shapes=shapes, rectangles=tuple(ledger.rectangles),
                      routes=tuple(Route(o, f.detours) for o, f in zip(ledger.orders, ledger.flows, strict=True)),
                      loads=as_array(ledger.loads, target), figures=figures_of(ledger, shapes, choices, proven),
                      method=f"{options.method}, {options.routing} routes", notes=notes)
@@ -124,10 +128,11 @@ def _require_shapes(shapes: Sequence[Shape], graph: OperatorGraph, target: MeshT
 def _packed(graph: OperatorGraph, choices: Sequence[Sequence[Shape]], target: MeshTarget,
             options: PlaceOptions) -> tuple[tuple[Shape, ...], tuple[Rectangle, ...], str]:
     """Shapes and first places: the largest shapes that can be packed, and a sentence about them."""
+    left, target = cores_left(target), target.connected
     cores = target.live_cores
     least = sum(front[0].cores for front in choices)
     if least > cores:
-        raise PlacementError(f"the operators need {least} cores, and {cores} live", where=f"graph {graph.name}",
+        raise PlacementError(f"the operators need {least} cores, and {left}", where=f"graph {graph.name}",
                              hint="a larger mesh, cores with more memory, or operators fused before")
     tried: set[tuple[Shape, ...]] = set()
     for step in range(round(1 / LIMITS.fill_step) + 1):
@@ -145,29 +150,40 @@ def _packed(graph: OperatorGraph, choices: Sequence[Sequence[Shape]], target: Me
                          hint="a larger mesh, or fewer dead cores")
 
 
-def _reshaped(graph: OperatorGraph, target: MeshTarget, shapes: tuple[Shape, ...], rectangles: tuple[Rectangle, ...],
-              seed: int) -> tuple[tuple[Shape, ...], tuple[Rectangle, ...], str]:
+def _first(graph: OperatorGraph, target: MeshTarget, rectangles: tuple[Rectangle, ...], traffic: Traffic) -> Annealed:
+    """A placement before any annealing."""
+    ledger = Ledger(graph, target, rectangles, traffic)
+    return Annealed(rectangles=rectangles, orders=tuple(ledger.orders), score=ledger.score)
+
+
+def _reshaped(graph: OperatorGraph, target: MeshTarget, shapes: tuple[Shape, ...], given: Annealed,
+              options: PlaceOptions, traffic: Traffic) -> tuple[tuple[Shape, ...], Annealed, str]:
     """Other shapes in their places where these have a lower score, otherwise the given ones; a sentence about them."""
     if len(shapes) > LIMITS.reshaped_operators or target.live_cores > LIMITS.reshaped_cores:
-        return shapes, rectangles, ("no other shapes were tried, as with more than "
-                                    f"{LIMITS.reshaped_operators} operators or {LIMITS.reshaped_cores} cores")
-    given = best = scored(graph, target, rectangles)
-    tried = [chosen for least, chosen in reshaped(graph, shapes, target) if least < given][:LIMITS.reshaped_packings]
-    packed = sorted((scored(graph, target, r), other, r) for other in tried
-                    for r in _packings(graph, other, target, random.Random(seed)))
-    chosen, places, annealed = shapes, rectangles, set[tuple[Shape, ...]]()
+        return shapes, given, ("no other shapes were tried, as with more than "
+                               f"{LIMITS.reshaped_operators} operators or {LIMITS.reshaped_cores} cores")
+    choices = choices_as_fast(graph, shapes, target)
+    tried = [other for least, other in reshaped(graph, shapes, target) if least < given.score]
+    tried = tried[:LIMITS.reshaped_packings]
+    packed = sorted([(given.score, shapes, given.rectangles), *(
+        (scored(graph, target, r, traffic), other, r) for other in tried
+        for r in _packings(graph, other, target, random.Random(options.seed)))])
+    turns, begun = options.routing == "adaptive", dict[tuple[Shape, ...], tuple[Rectangle, ...]]()
     for _, other, first in packed:
-        if other in annealed or len(annealed) == LIMITS.reshaped_annealings:
-            continue
-        annealed.add(other)
-        moved = anneal(graph, target, first, seed=seed)
-        if (score := scored(graph, target, moved)) < best:
-            best, chosen, places = score, other, moved
+        begun.setdefault(other, first)
+    found = [given, *(anneal(graph, target, first, seed=options.seed, choices=choices, turns=turns, traffic=traffic,
+                             soft=other != shapes)
+                      for other, first in itertools.islice(begun.items(), LIMITS.reshaped_annealings))]
+    best = min(found, key=lambda a: a.score)
+    best = min(best, anneal(graph, target, best.rectangles, seed=options.seed, choices=choices, turns=turns,
+                            traffic=traffic), key=lambda a: a.score)
+    chosen = tuple(next(s for s in (own, *of_one) if (s.rows, s.columns) == (r.rows, r.columns))
+                   for own, of_one, r in zip(shapes, choices, best.rectangles, strict=True))
     changed = sum(a != b for a, b in zip(shapes, chosen, strict=True))
     if not changed:
-        return shapes, rectangles, f"of {len(tried)} other choices of shapes none has a lower score"
-    return chosen, places, (f"{changed} operators have other shapes than the fewest cores, as fast: the score is "
-                            f"{best / max(given, 1):.2f} of that with those")
+        return shapes, best, f"of {len(tried)} other choices of shapes none has a lower score"
+    return chosen, best, (f"{changed} operators have other shapes than the fewest cores, as fast: the score is "
+                          f"{best.score / max(given.score, 1):.2f} of that with those")
 
 
 def _packings(graph: OperatorGraph, shapes: Sequence[Shape], target: MeshTarget, draw: random.Random
@@ -185,13 +201,14 @@ def _packings(graph: OperatorGraph, shapes: Sequence[Shape], target: MeshTarget,
         order = draw.sample(order, len(order))
 
 
-def _solved(graph: OperatorGraph, shapes: Sequence[Shape], target: MeshTarget, rectangles: tuple[Rectangle, ...],
-            seed: int) -> tuple[tuple[Rectangle, ...], int, str]:
-    """The better of given rectangles and of what CP-SAT and annealing come to; the proved byte hops; a sentence."""
-    solved = fewest_hop_bytes(graph, shapes, target, rectangles)
+def _solved(graph: OperatorGraph, shapes: Sequence[Shape], target: MeshTarget, given: Annealed,
+            options: PlaceOptions, traffic: Traffic) -> tuple[Annealed, int, str]:
+    """The better of a placement and of what CP-SAT and annealing come to; the proved byte hops; a sentence."""
+    solved = fewest_hop_bytes(graph, shapes, target, given.rectangles)
     told = ("CP-SAT found the fewest byte hops of these shapes" if solved.proved else
             f"CP-SAT proved {solved.bound} byte hops within its budget, and not the fewest")
     if solved.rectangles is None:
-        return rectangles, solved.bound, told
-    found = anneal(graph, target, solved.rectangles, seed=seed)
-    return min(rectangles, found, key=lambda r: scored(graph, target, r)), solved.bound, told
+        return given, solved.bound, told
+    found = anneal(graph, target, solved.rectangles, seed=options.seed, turns=options.routing == "adaptive",
+                   traffic=traffic)
+    return min(given, found, key=lambda a: a.score), solved.bound, told

@@ -100,6 +100,18 @@ class MeshTarget(Shown):
                 f"{self.link:g} B/s a link, {self.hop:g} s a hop")
 
 
+def cut_off(target: MeshTarget) -> str:
+    """A sentence about the cores that dead ones cut off; empty where there are none."""
+    apart = target.live_cores - target.connected.live_cores
+    return f"dead cores cut off {apart} {'core' if apart == 1 else 'cores'}, used by nothing" if apart else ""
+
+
+def cores_left(target: MeshTarget) -> str:
+    """How many cores there are to use, as `8 live`, or `4 of the 8 that live can reach each other`."""
+    live, left = target.live_cores, target.connected.live_cores
+    return f"{live} live" if live == left else f"{left} of the {live} that live can reach each other"
+
+
 def _parts(alive: np.ndarray) -> tuple[tuple[tuple[int, int], ...], ...]:
     """The cores that live, by connected part."""
     left = {(int(row), int(column)) for row, column in zip(*np.nonzero(alive), strict=True)}

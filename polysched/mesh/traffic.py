@@ -75,6 +75,11 @@ def piece_offsets(message: Message, source: Shape, sink: Shape) -> tuple[np.ndar
     return to_row - from_row, to_column - from_column, size
 
 
+def piece_sizes(message: Message, source: Shape, sink: Shape) -> np.ndarray:
+    """The bytes of each piece."""
+    return pieces(source.cores, sink.cores, message.bytes)[2]
+
+
 class Traffic:
     """Makes the flows of messages on one mesh, and keeps those that it made."""
 
@@ -94,15 +99,16 @@ class Traffic:
         PlacementError : dead cores keep the two apart.
         """
         if self.target.dead:
-            key = (message.bytes, message.cut, source, sink, order)
-            if key not in self._straight:
-                self._straight[key] = self._around(message, source, sink, order)
-            return self._straight[key]
+            whole = (message.bytes, message.cut, source, sink, order)
+            if whole not in self._straight:
+                self._straight[whole] = self._around(message, source, sink, order)
+            return self._straight[whole]
         row, column = min(source.row, sink.row), min(source.column, sink.column)
-        source = Rectangle(source.row - row, source.column - column, source.rows, source.columns)
-        sink = Rectangle(sink.row - row, sink.column - column, sink.rows, sink.columns)
-        key = (message.bytes, message.cut, source, sink, order)
+        key = (message.bytes, message.cut, sink.row - source.row, sink.column - source.column, source.rows,
+               source.columns, sink.rows, sink.columns, order)
         if key not in self._straight:
+            source = Rectangle(source.row - row, source.column - column, source.rows, source.columns)
+            sink = Rectangle(sink.row - row, sink.column - column, sink.rows, sink.columns)
             self._straight[key] = self._flow(message, source, sink, *self._ends(message, source, sink), order)
         kept = self._straight[key]
         return Flow(kept.links + (row * self.target.columns + column), kept.loads, kept.hop_bytes, kept.hops)

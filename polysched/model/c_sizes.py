@@ -6,20 +6,25 @@ from collections.abc import Mapping, Sequence
 
 from polysched.graph.values.sizes import Size
 
-FLOOR = """static inline long polysched_floor(long n, long d) { return n / d - (n % d < 0); }"""
+FLOOR = """static inline long polysched_floor(long n, long d) { return n / d - (n % d < 0); }
+static inline __int128 polysched_wide_floor(__int128 n, __int128 d) { return n / d - (n % d < 0); }"""
 
 
-def c_size(size: Size, names: Mapping[str, str]) -> str:
+def c_size(size: Size, names: Mapping[str, str], *, wide: bool = False) -> str:
     """A size as C.
 
     Parameters
     ----------
     names : the variables of the symbols.
+    wide : computed in 128 bits, where it does not overflow.
     """
     parts = []
     for atom, factor in size.terms:
-        own = names[atom] if isinstance(atom, str) else (
-            f"polysched_floor({c_size(atom.numerator, names)}, {atom.divisor})")
+        if isinstance(atom, str):
+            own = f"(__int128){names[atom]}" if wide else names[atom]
+        else:
+            inner = c_size(atom.numerator, names, wide=wide)
+            own = f"polysched_{'wide_' * wide}floor({inner}, {atom.divisor})"
         parts.append(own if factor == 1 else f"{factor} * {own}")
     if size.constant or not parts:
         parts.append(str(size.constant))
@@ -28,9 +33,14 @@ def c_size(size: Size, names: Mapping[str, str]) -> str:
 
 def is_never_negative(size: Size) -> bool:
     """Whether an extent is at least 0 for all sizes from 1 on, as far as its factors say."""
-    if any(not isinstance(atom, str) or factor < 0 for atom, factor in size.terms):
-        return False
-    return sum(factor for _, factor in size.terms) + size.constant >= 0
+    least = size.least()
+    return least is not None and least >= 0
+
+
+def c_fits(size: Sequence[Size], bytes_each: int, most: int, names: Mapping[str, str]) -> str:
+    """C that is true where a value of some extents, none of them negative, has at most so many bytes."""
+    factors = [f"(double)({c_size(e, names, wide=True)})" for e in size]
+    return f"{' * '.join([*factors, str(bytes_each)])} <= {float(most)!r}"
 
 
 def c_product(sizes: Sequence[Size], names: Mapping[str, str]) -> str:

@@ -243,10 +243,12 @@ class CompiledModel:
         if needed < 0:
             problem = ("a value has a negative extent, an operand is larger than the data that it goes over, or a "
                        "slice ends outside")
+            where, said = f"model {self.graph.name}", ", ".join(f"{n} = {v}" for n, v in values.items())
             negative = [e for e in negative_at_some_size(self.plan) if int(e.bound(values)) < 0]
-            raise UnsupportedGraphError(problem, where=f"model {self.graph.name}", witness=(
-                f"{', '.join(map(str, negative))} with {', '.join(f'{n} = {v}' for n, v in values.items())}"),
-                hint=f"compile with sizes={values}, where a slice may end outside")
+            if not negative:
+                raise UnsupportedGraphError("a value is larger than a model may have", where=where, witness=said)
+            raise UnsupportedGraphError(problem, where=where, witness=f"{', '.join(map(str, negative))} with {said}",
+                                        hint=f"compile with sizes={values}, where a slice may end outside")
         arena = np.empty(needed + ALIGNMENT, np.uint8)
         return _Ready(sizes=given, offsets=offsets, arena=arena, results=tuple((t.extents, t.numpy) for t in types))
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from polysched.graph.limits import LIMITS as GRAPH_LIMITS
 from polysched.graph.planning.memory import ALIGNMENT, attempts
 from polysched.graph.planning.plan import Plan
 from polysched.graph.planning.steps import Copies, Either, Kernel, Part, Repetition, Sizes, Step, Together
 from polysched.graph.values.sizes import Size
-from polysched.model.c_sizes import FLOOR, c_product, c_size, is_never_negative
+from polysched.model.c_sizes import FLOOR, c_fits, c_product, c_size, is_never_negative
 from polysched.model.copies import Subscripts, copy_loops
 from polysched.model.variants import Choice
 
@@ -89,6 +90,12 @@ def negative_at_some_size(plan: Plan) -> tuple[Size, ...]:
     return tuple(e for e in dict.fromkeys(wanted) if not is_never_negative(e))
 
 
+def open_values(plan: Plan) -> tuple[tuple[tuple[Size, ...], int], ...]:
+    """Shapes and bytes of an element of the values whose bytes follow from open sizes."""
+    types = [*dict(plan.graph.inputs).values(), *plan.graph.types.values()]
+    return tuple(dict.fromkeys((t.shape, t.dtype.bytes) for t in types if not t.is_static))
+
+
 def arena_function(plan: Plan, sizes: Mapping[str, str], attribute: str) -> list[str]:
     """The function that gives every value of the arena its place.
 
@@ -103,7 +110,9 @@ def arena_function(plan: Plan, sizes: Mapping[str, str], attribute: str) -> list
     count = len(types)
     lives = ", ".join(f"{{{first}, {last}}}" for first, last in plan.lives.values())
     return [head, *(f"  const long {c} = sizes[{place}];" for place, c in enumerate(sizes.values())),
-            *(f"  if ({c_size(extent, sizes)} < 0) return -1;" for extent in negative_at_some_size(plan)),
+            *(f"  if ({c_size(extent, sizes, wide=True)} < 0) return -1;" for extent in negative_at_some_size(plan)),
+            *(f"  if (!({c_fits(shape, each, GRAPH_LIMITS.most_bytes, sizes)})) return -1;"
+              for shape, each in open_values(plan)),
             f"  const long bytes[] = {{ {', '.join([*rounded, '0'])} }};",
             f"  static const int lives[][2] = {{ {', '.join(filter(None, [lives, '{0, 0}']))} }};",
             f"  int order[{count + 1}], next[{count + 1}];",

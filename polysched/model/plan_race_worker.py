@@ -50,7 +50,7 @@ class Racer:
             return f"it returned {status}"
         for each in differences(self.found, self.wanted):
             if each.place is not None:
-                return f"output {each.output!r} at {list(each.place)} is {each.found:g} instead of {each.wanted:g}"
+                return f"output {each.output!r}: {each.witness}"
         return ""
 
     def seconds(self) -> float:

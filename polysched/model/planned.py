@@ -57,7 +57,7 @@ def planned(graph: Graph, target: Target | None = None, *, options: PipelineOpti
     sizes : for which costs count, of those that stay open.
     """
     typed = prepared(graph, target)
-    regions = partial(planned, target=target, options=options, fusion=fusion, sizes=sizes)
+    regions = _once(partial(planned, target=target, options=options, fusion=fusion, sizes=sizes))
     if options is not None and fusion != "greedy":
         by_cost = (planned_by_cost if fusion == "cost" else by_default)(typed, options, sizes)
         if isinstance(by_cost, FusionPlan):
@@ -66,6 +66,19 @@ def planned(graph: Graph, target: Target | None = None, *, options: PipelineOpti
         why = (("a plan by cost", by_cost),) if by_cost else ()
         return replace(made, refused=(*why, *made.refused))
     return greedily(typed, regions=regions)
+
+
+def _once(regions: Callable[[Graph], Plan]) -> Callable[[Graph], Plan]:
+    """The plans of regions, each made once: every order of the nodes around them asks, and so on in regions of regions.
+    """
+    found: dict[object, tuple[Graph, Plan]] = {}   # with the graph, whose parts stand for their contents in the key
+
+    def own(region: Graph) -> Plan:
+        key = (id(region.nodes), id(region.constants), region.inputs, region.outputs)
+        if key not in found:
+            found[key] = (region, regions(region))
+        return found[key][1]
+    return own
 
 
 def prepared(graph: Graph, target: Target | None = None) -> Graph:
@@ -149,7 +162,7 @@ def in_blocks(typed: Graph, target: Target) -> Graph | None:
 def best_plans(graph: Graph, target: Target, options: PipelineOptions) -> tuple[Plan, ...]:
     """The cheapest plans of a graph, to be measured: one with softmaxes in blocks, if any; last the greedy one."""
     typed = prepared(graph, target)
-    regions = partial(planned, target=target, options=options, fusion="auto")
+    regions = _once(partial(planned, target=target, options=options, fusion="auto"))
     found = fusion_plans(typed, options.target(), judge=partial(stitched_verdict, options=options),
                          refusal=partial(why_alone, options=options))
     plans = [as_plan(typed, each, regions=regions) for each in found]

@@ -106,7 +106,7 @@ class Difference:
     Parameters
     ----------
     output : its name.
-    largest : the largest absolute difference.
+    largest : the largest absolute difference; a whole number of whole numbers.
     place : of the element that exceeds its tolerance the most; None where none does.
     found, wanted : that element.
     """
@@ -116,6 +116,12 @@ class Difference:
     place: tuple[int, ...] | None = None
     found: float = 0.0
     wanted: float = 0.0
+
+    @property
+    def witness(self) -> str:
+        """The element and what it is, whole numbers to the last digit."""
+        found, wanted = (f"{v:g}" if isinstance(v, float) else str(v) for v in (self.found, self.wanted))
+        return f"element {list(self.place or ())}: {found}, wanted {wanted}"
 
 
 def differences(found: Arrays, wanted: Arrays) -> list[Difference]:
@@ -136,6 +142,8 @@ def differences(found: Arrays, wanted: Arrays) -> list[Difference]:
 def _difference(name: str, left: np.ndarray, right: np.ndarray) -> Difference:
     if not left.size:
         return Difference(output=name, largest=0.0)
+    if right.dtype.kind in WHOLE:
+        return _whole_difference(name, left, right)
     wide, other = left.astype(np.float64), right.astype(np.float64)
     finite = np.abs(other[np.isfinite(other)])
     allowed = np.zeros(right.shape)
@@ -155,8 +163,32 @@ def _difference(name: str, left: np.ndarray, right: np.ndarray) -> Difference:
                       wanted=float(other[worst]))
 
 
+WHOLE = "biu"
+"""NumPy's kinds of elements that are whole numbers."""
+
+
+def _whole_difference(name: str, left: np.ndarray, right: np.ndarray) -> Difference:
+    """The difference of whole numbers, none of which may differ; doubles have no place for all of 64 bits."""
+    far = _whole_distances(left, right)
+    worst = np.unravel_index(int(np.argmax(far)), far.shape)
+    if not far[worst]:
+        return Difference(output=name, largest=0.0)
+    return Difference(output=name, largest=int(far[worst]), place=tuple(int(p) for p in worst),
+                      found=int(left[worst]), wanted=int(right[worst]))
+
+
+def _whole_distances(found: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """The absolute differences of whole numbers of one type, which are at most 2**64 - 1."""
+    more, less = np.maximum(found, wanted).astype(np.uint64), np.minimum(found, wanted).astype(np.uint64)
+    distances: np.ndarray = more - less   # modulo 2**64, as negative numbers were converted
+    return distances
+
+
 def _distances(found: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     """The absolute differences of elements; 0 where both are NaN or the same infinity."""
+    if found.dtype == wanted.dtype and found.dtype.kind in WHOLE:
+        return _whole_distances(found, wanted).astype(np.float64)
+    found, wanted = found.astype(np.float64), wanted.astype(np.float64)
     with np.errstate(invalid="ignore"):
         same = (found == wanted) | (np.isnan(found) & np.isnan(wanted))
         return np.where(same, 0.0, np.abs(found - wanted))
@@ -173,7 +205,7 @@ def check(found: Arrays, wanted: Arrays, what: str) -> float:
     for each in all_of_them:
         if each.place is not None:
             raise WrongResultError(f"the output {each.output!r} is not what {what} computes",
-                                   witness=f"element {list(each.place)}: {each.found:g}, wanted {each.wanted:g}")
+                                   witness=each.witness)
     return max((each.largest for each in all_of_them), default=0.0)
 
 
@@ -195,7 +227,7 @@ def check_beside(found: Arrays, other: Arrays, reference: Callable[[], Arrays], 
         ours, theirs = (error(arrays[each.output], right[each.output]) for arrays in (found, other))
         if not ours <= LIMITS.most_of_the_others_error * theirs:
             raise WrongResultError(f"the output {each.output!r} is not what {what} computes", witness=(
-                f"element {list(each.place)}: {each.found:g}, wanted {each.wanted:g}; the error against float64 is "
+                f"{each.witness}; the error against float64 is "
                 f"{ours:.3g}, that of {what} {theirs:.3g}"))
     return max((each.largest for each in all_of_them), default=0.0)
 
@@ -227,7 +259,7 @@ def losses(found: Arrays, wanted: Arrays) -> list[Loss]:
     result = []
     for name, right in wanted.items():
         if right.size:
-            wide, far = right.astype(np.float64), _distances(found[name].astype(np.float64), right.astype(np.float64))
+            wide, far = right.astype(np.float64), _distances(found[name], right)
             top, square = float(np.abs(wide).max()), float(np.sqrt(np.mean(wide**2)))
             result.append(Loss(output=name, largest=float(far.max()), relative=_share(float(far.max()), top),
                                root_mean_square=_share(float(np.sqrt(np.mean(far**2))), square)))
@@ -256,7 +288,7 @@ def check_loss(found: Arrays, wanted: Arrays, what: str) -> list[Loss]:
 
 def error(found: np.ndarray, right: np.ndarray) -> float:
     """The largest absolute difference from a reference; NaN equals NaN, infinite where only one of them is finite."""
-    return float(np.nan_to_num(_distances(found.astype(np.float64), right), nan=np.inf).max(initial=0.0))
+    return float(np.nan_to_num(_distances(found, right), nan=np.inf).max(initial=0.0))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -44,12 +44,16 @@ struct job {
   uintptr_t code, code_end;   /* the machine code that `run` is in */
 };
 
-struct options { long workers, preempt, all_beside, fifo, most_yields, reset, most_in_a_row; double reset_seconds; };
+struct options {
+  long workers, preempt, all_beside, fifo, most_yields, reset, most_in_a_row;
+  double reset_seconds;
+  double rest_share, rest_every;   /* under SCHED_FIFO: time left to ordinary threads, over that taken; how often */
+};
 struct told { double *yields; long yield_count, fifo; double seconds; };
 
 struct state {
   pthread_mutex_t lock;
-  pthread_cond_t work;
+  pthread_cond_t work, over;
   struct job *jobs;
   long count;
   struct options options;
@@ -63,9 +67,12 @@ struct worker {
   struct state *state;
   struct job *job;       /* of best effort, while it runs */
   double asked;          /* when it was asked to stop; 0 for not */
+  double begin, owed;    /* of the job; rest that ordinary threads should have had */
+  long rest;             /* it was told to stop for that */
   pthread_t thread;
   sigjmp_buf back;                     /* behind the run, for a reset */
-  volatile sig_atomic_t inside, reset; /* it runs a job that may be reset; it shall be */
+  volatile sig_atomic_t inside;        /* it runs a job that may be reset */
+  int reset;                           /* it shall be; set by another thread */
   timer_t again;                       /* sends the signal once more */
   int flag __attribute__((aligned(64)));
 };
@@ -89,7 +96,7 @@ static uintptr_t interrupted_at(const ucontext_t *context) {
    use of a thread's own variables does.  Then the signal comes again; one that comes too late has nothing to leave. */
 static void leave(int signal, siginfo_t *info, void *context) {
   (void)signal, (void)info;
-  if (!own || !own->inside || !own->reset)
+  if (!own || !own->inside || !__atomic_load_n(&own->reset, __ATOMIC_RELAXED))
     return;
   const uintptr_t at = interrupted_at(context);
   if (at >= own->job->code && at < own->job->code_end) {
@@ -182,7 +189,7 @@ static void ask(struct worker *w) {
     w->asked = now();
     __atomic_store_n(&w->flag, 1, __ATOMIC_RELAXED);
     if (o->reset && j->resettable && tile > o->reset_seconds && j->in_a_row < o->most_in_a_row) {
-      w->reset = 1;
+      __atomic_store_n(&w->reset, 1, __ATOMIC_RELAXED);
       pthread_kill(w->thread, RESET_SIGNAL);
     }
   }
@@ -190,6 +197,7 @@ static void ask(struct worker *w) {
 
 static void ended(struct state *s) {
   s->ended = 1;
+  pthread_cond_signal(&s->over);
   for (long n = 0; n < s->options.workers; n++)
     if (team[n].job)
       __atomic_store_n(&team[n].flag, 1, __ATOMIC_RELAXED);
@@ -199,6 +207,7 @@ static void ended(struct state *s) {
 static void ran(struct worker *w, struct job *j, int status, double begin, double end) {
   struct state *s = w->state;
   j->seconds += end - begin;
+  w->owed += s->options.rest_share * (end - begin);
   if (w->asked && (status == 1 || status == 3)) {
     if (status == 1 && end - w->asked > j->yield_seconds)
       j->yield_seconds = end - w->asked;
@@ -219,14 +228,79 @@ static void ran(struct worker *w, struct job *j, int status, double begin, doubl
     j->waiting[j->runs] = begin - release;
   }
   j->failed |= status == 2;
-  j->stops += status == 1;
+  j->stops += status == 1 && (w->asked || !w->rest);
   j->runs += status == 0;
   j->taken = 0;
   w->job = 0;
   w->asked = 0;
-  w->reset = 0;
+  __atomic_store_n(&w->reset, 0, __ATOMIC_RELAXED);
+  w->rest = 0;
   if (!s->ended && all_done(s))
     ended(s);
+}
+
+static struct timespec time_of(double seconds) {
+  return (struct timespec){(time_t)seconds, (long)((seconds - (time_t)seconds) * 1e9)};
+}
+
+/* whether a thread rests now: it owes enough, and no request comes soon, unless it owes much more than that */
+static int rests(const struct state *s, double owed, double at) {
+  const double least = s->options.rest_share * s->options.rest_every;
+  if (!s->told->fifo || owed <= 0 || owed < least)
+    return 0;
+  int soon = 0;
+  for (long n = 0; n < s->count; n++) {
+    const struct job *j = &s->jobs[n];
+    soon |= j->real_time && j->released < j->requests && release_of(j, s, j->released) < at + 2 * owed;
+  }
+  return !soon || owed > 3 * least;
+}
+
+/* Waits for work: at most as long as rest is owed, or for any time where that is 0. */
+static void wait_for_work(struct worker *w, double most) {
+  struct state *s = w->state;
+  const double begin = now();
+  const struct timespec until = time_of(begin + most);
+  s->idle++;
+  if (most)
+    pthread_cond_timedwait(&s->work, &s->lock, &until);
+  else
+    pthread_cond_wait(&s->work, &s->lock);
+  s->idle--;
+  w->owed -= now() - begin;
+  if (w->owed < 0)
+    w->owed = 0;
+}
+
+/* Under SCHED_FIFO: stops jobs of best effort now and then, for a rest.  Linux takes a core away for a twentieth of a
+   second, in one piece, where ordinary threads have had less than that of the second before. */
+static void *have_rest(void *given) {
+  struct state *s = given;
+  pthread_mutex_lock(&s->lock);
+  while (!s->ended) {
+    const double t = now();
+    double next = t + s->options.rest_every;
+    for (long n = 0; n < s->options.workers; n++) {
+      struct worker *w = &team[n];
+      if (!w->job || w->asked || w->rest)
+        continue;
+      const double owed = w->owed + s->options.rest_share * (t - w->begin);
+      if (rests(s, owed, t)) {
+        w->rest = 1;
+        __atomic_store_n(&w->flag, 1, __ATOMIC_RELAXED);
+        continue;
+      }
+      double due = w->begin + s->options.rest_every - w->owed / s->options.rest_share;
+      if (due < t + s->options.rest_every / 16)   /* a request comes soon */
+        due = t + s->options.rest_every / 16;
+      if (due < next)
+        next = due;
+    }
+    const struct timespec until = time_of(next);
+    pthread_cond_timedwait(&s->over, &s->lock, &until);
+  }
+  pthread_mutex_unlock(&s->lock);
+  return 0;
 }
 
 static void *work(void *given) {
@@ -240,21 +314,24 @@ static void *work(void *given) {
   w->thread = pthread_self();
   for (;;) {
     struct job *j = urgent(s);
+    if (!j && !s->ended && rests(s, w->owed, now())) {
+      wait_for_work(w, w->owed);
+      continue;
+    }
     if (!j)
       j = patient(s);
     if (!j) {
       if (s->ended)
         break;
-      s->idle++;
-      pthread_cond_wait(&s->work, &s->lock);
-      s->idle--;
+      wait_for_work(w, 0);
       continue;
     }
     j->taken = 1;
+    w->begin = now();
     w->job = j->real_time ? 0 : j;
     __atomic_store_n(&w->flag, 0, __ATOMIC_RELAXED);
+    const double begin = w->begin;
     pthread_mutex_unlock(&s->lock);
-    const double begin = now();
     volatile int status = 3;
     if (!j->resettable || !resets)
       status = j->run(j->arguments, j->real_time ? &never : &w->flag, &j->done);
@@ -318,7 +395,7 @@ static void release_all(struct state *s) {
     if (!next)
       return;
     double at = release_of(next, s, next->released);
-    struct timespec t = {(time_t)at, (long)((at - (time_t)at) * 1e9)};
+    const struct timespec t = time_of(at);
     while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, 0))
       ;
     release(s, next);
@@ -331,7 +408,12 @@ int polysched_serve(struct job *jobs, long count, const struct options *options,
   struct state s = {.jobs = jobs, .count = count, .options = *options, .told = told};
   pthread_t threads[MOST_WORKERS];
   pthread_mutex_init(&s.lock, 0);
-  pthread_cond_init(&s.work, 0);
+  pthread_condattr_t monotonic;
+  pthread_condattr_init(&monotonic);
+  pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+  pthread_cond_init(&s.work, &monotonic);
+  pthread_cond_init(&s.over, &monotonic);
+  pthread_condattr_destroy(&monotonic);
   team = aligned_alloc(64, options->workers * sizeof *team);
   if (!team)
     return 1;
@@ -349,6 +431,8 @@ int polysched_serve(struct job *jobs, long count, const struct options *options,
   }
   s.start = now();
   s.ended = all_done(&s);
+  pthread_t resting;
+  const int with_rest = told->fifo && options->preempt && !pthread_create(&resting, 0, have_rest, &s);
   long started = 0;
   for (; started < options->workers; started++) {
     team[started].state = &s;
@@ -366,6 +450,8 @@ int polysched_serve(struct job *jobs, long count, const struct options *options,
   pthread_mutex_unlock(&s.lock);
   for (long n = 0; n < started; n++)
     pthread_join(threads[n], 0);
+  if (with_rest)
+    pthread_join(resting, 0);
   told->seconds = now() - s.start;
   if (options->reset)
     sigaction(RESET_SIGNAL, &kept, 0);
@@ -373,6 +459,7 @@ int polysched_serve(struct job *jobs, long count, const struct options *options,
     pthread_setschedparam(pthread_self(), policy, &before);
   pthread_mutex_destroy(&s.lock);
   pthread_cond_destroy(&s.work);
+  pthread_cond_destroy(&s.over);
   free(team);
   return started < options->workers;
 }

@@ -216,7 +216,8 @@ class _Job(ctypes.Structure):
 
 class _Options(ctypes.Structure):
     _fields_ = [*((n, ctypes.c_long) for n in ("workers", "preempt", "all_beside", "fifo", "most_yields", "reset",
-                                               "most_in_a_row")), ("reset_seconds", ctypes.c_double)]
+                                               "most_in_a_row")),
+                *((n, ctypes.c_double) for n in ("reset_seconds", "rest_share", "rest_every"))]
 
 
 class _Told(ctypes.Structure):
@@ -245,7 +246,7 @@ def serve(jobs: Sequence[Job], options: ServeOptions | None = None) -> Served:
     told = _Told(yields=_doubles(yields))
     own = _Options(workers=options.workers, preempt=options.preempt, all_beside=all(beside), fifo=options.fifo,
                    most_yields=LIMITS.most_yields, reset=options.reset, most_in_a_row=LIMITS.most_resets,
-                   reset_seconds=LIMITS.reset_seconds)
+                   reset_seconds=LIMITS.reset_seconds, rest_share=LIMITS.rest_share, rest_every=LIMITS.rest_every)
     with _ONE_AT_A_TIME:
         failed = _library().polysched_serve(rows, len(jobs), ctypes.byref(own), ctypes.byref(told))
     if failed:

@@ -35,7 +35,10 @@ def test_where_a_file_lies_on_the_site(collected: ModuleType, file: str, place: 
 
 @pytest.mark.parametrize(("text", "shown"), [
     ("[a](../docs/concepts.md#tile)", "[a](../concepts.md#tile)"), ("[a](https://b.c/d)", "[a](https://b.c/d)"),
-    ("[a](tile_model/run.py)", "a"), ("[a](nowhere.md)", "a")])
+    ("[a](tile_model/run.py)", "a"), ("[a](nowhere.md)", "a"), ("[`a`](nowhere.md)", "`a`"),
+    ("`x[a](b)` [a](nowhere.md)", "`x[a](b)` a"),
+    ("```python\nx[a](b)\n```\n[a](nowhere.md)", "```python\nx[a](b)\n```\na"),
+    ("one ` alone\n\n[a](nowhere.md) and ` another", "one ` alone\n\na and ` another")])
 def test_links_lead_to_pages_or_lose_their_target(collected: ModuleType, text: str, shown: str) -> None:
     assert collected.on_the_site(text, ROOT / "experiments", ROOT / "docs" / "findings") == shown
 

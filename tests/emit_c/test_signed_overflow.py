@@ -71,9 +71,9 @@ SKIPPED = {
     "sides of a choice": ("for (int i = 0; i < 512; i++) v[i] = u[i] < 0 ? u[i] + u[i] : u[i];", LARGE_U),
     "sides of a branch": (
         "for (int i = 0; i < 512; i++) if (u[i] < 0) v[i] = -(u[i] * 7 - v[i]); else v[i] = u[i];", LARGE_U),
-    "an update in a branch": ("for (int i = 0; i < 512; i++) if (u[i] < 0) v[i] += u[i];", LARGE_U),
+    "an update in a branch": ("for (int i = 0; i < 512; i++) if ((u[i] | (v[i] & 0)) < 0) v[i] += u[i];", LARGE_U),
     "a condition in a branch": (
-        "for (int i = 0; i < 512; i++) if (u[i] < 0) { if (u[i] + v[i] < 8) v[i] = 3; }", LARGE_U),
+        "for (int i = 0; i < 512; i++) if ((u[i] | (v[i] & 0)) < 0) { if (u[i] + v[i] < 8) v[i] = 3; }", LARGE_U),
     "the right side of a condition": (
         "for (int i = 0; i < 512; i++) v[i] = u[i] < 0 && u[i] * 3 < 8 ? u[i] : 0;", LARGE_U),
     "the larger of two sums": (

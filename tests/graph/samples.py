@@ -304,6 +304,8 @@ SAMPLES: list[Sample] = [
       for shape, kind, mode, skipped in (((9,), "int32", "TF", 0), ((2, 7), "int64", "IDF", 1),
                                          ((3, 5), "int32", "TFIDF", 9))),
     sample("TfIdfVectorizer", ints(2, 2, low=0, high=3), **grams(min_gram_length=3, weights=())),
+    *(sample("Recurrence", floats(2, 3), floats(2, 3), np.array(a, np.int32), exclusive=e, reverse=r)
+      for a, e, r in ((0, 0, 0), (-1, 0, 1), (0, 1, 1), (-1, 1, 0))),
 ]
 
 

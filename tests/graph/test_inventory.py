@@ -15,7 +15,7 @@ from polysched.graph.inventory import INVENTORY
 from polysched.graph.operators.registry import OPERATORS
 from polysched.model.compiling import compile_graph
 from polysched.model.planned import planned
-from tests.graph.samples import read_plan
+from tests.graph.samples import SAMPLES, read_plan
 
 NAMES = {
     "add", "subtract", "multiply", "divide", "floor_divide", "mod", "floor_mod", "maximum", "minimum", "power",
@@ -28,6 +28,14 @@ NAMES = {
     "nll_loss", "dense", "bias_add", "dilate", "flatten", "scale_shift_nchw", "scale_shift_nhwc", "pool_grad",
     "global_pool", "adaptive_pool", "adaptive_pool3d", "pool1d", "pool2d", "pool3d", "softmax", "log_softmax",
     "lrn", "binarize_pack", "binary_dense", "sum", "min", "max", "argmin", "argmax", "prod", "all", "any"}
+
+BESIDE = {
+    "Conv", "ConvTranspose", "MatMul", "Gemm", "BatchNormalization", "LayerNormalization", "RMSNormalization",
+    "Attention", "LSTM", "GRU", "RNN", "HardSigmoid", "Gelu", "Resize", "Reshape", "Transpose", "Concat", "Split",
+    "Slice", "Squeeze", "Expand", "Tile", "Gather", "GatherElements", "GatherND", "ScatterElements", "ScatterND",
+    "Where", "CumSum", "OneHot", "TopK", "Einsum", "Range", "Shape", "QuantizeLinear", "DequantizeLinear",
+    "QLinearConv", "MatMulInteger", "DynamicQuantizeLinear"}
+"""What real models need beside the inventory, but for control flow, and for NonZero, which is an island."""
 
 RNG = np.random.default_rng(3)
 F = RNG.uniform(0.1, 0.9, (2, 3, 4, 4)).astype(np.float32)
@@ -144,6 +152,15 @@ def test_every_name_has_a_case() -> None:
 def test_every_name_is_there_and_its_operators_are_in_the_registry() -> None:
     assert set(INVENTORY) == NAMES
     assert {op for entry in INVENTORY.values() for op in entry.operators} <= set(OPERATORS)
+
+
+def test_what_real_models_need_is_there_compiled_and_has_a_reference() -> None:
+    from onnx.defs import get_schema
+    functions = {name for name in BESIDE if name not in OPERATORS}   # of ONNX, whose bodies are inlined
+    assert all(get_schema(name).has_function or get_schema(name).has_context_dependent_function for name in functions)
+    assert BESIDE - functions <= {case[0] for case in SAMPLES}   # compiled, beside their references, by test_registry
+    assert {"If", "Loop", "Scan"} <= set(OPERATORS)
+    assert "NonZero" not in OPERATORS
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case[0])

@@ -61,6 +61,33 @@ def test_no_placement_of_a_small_graph_is_below() -> None:
             assert ledger.largest >= load
 
 
+def test_partners_of_one_operator_do_not_all_stand_beside_it() -> None:
+    """Five of one core around one core: the one that hears least is two hops away."""
+    graph = OperatorGraph(name="star", operators=tuple(Operator(name=str(n), work=1) for n in range(6)),
+                          messages=tuple(Message(source="0", sink=str(n), bytes=6 - n) for n in range(1, 6)))
+    assert hop_bytes_bound(graph, [Shape(1, 1, 0.0, 0)] * 6, MESH) == 5 + 4 + 3 + 2 + 2 * 1
+    broad = [Shape(1, 1, 0.0, 0), *[Shape(2, 2, 0.0, 0)] * 5]
+    assert hop_bytes_bound(graph, broad, MeshTarget(rows=20, columns=20)) == sum(
+        least_hop_bytes(m, broad[0], broad[1], MESH) for m in graph.messages)   # so large a mesh is not looked at
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_placement_has_fewer_byte_hops_than_partners_around_each_operator(seed: int) -> None:
+    target, draw = MeshTarget(rows=2, columns=3), random.Random(seed)
+    shapes = [Shape(1, 1, 0.0, 0)] * 4
+    shapes.insert(draw.randrange(5), Shape(*draw.choice([(1, 1), (1, 2), (2, 1)]), 0.0, 0))
+    graph = OperatorGraph(name="g", operators=tuple(Operator(name=str(n), work=1) for n in range(5)),
+                          messages=tuple(Message(source=str(s), sink=str(t), bytes=draw.randint(1, 60),
+                                                 cut=draw.choice(["cells", "rows", "columns"]))
+                                         for s, t in [(0, 1), (0, 2), (0, 3), (0, 4), (1, 2), (0, 1)]))
+    traffic = Traffic(target)
+    found = [Ledger(graph, target, chosen, traffic).hop_bytes
+             for chosen in itertools.product(*(places(s, target) for s in shapes))
+             if all(apart(a, b) for a, b in itertools.combinations(chosen, 2))]
+    assert sum(least_hop_bytes(m, shapes[s], shapes[t], target) for m, (s, t) in zip(
+        graph.messages, graph.ends, strict=True)) <= hop_bytes_bound(graph, shapes, target) <= min(found)
+
+
 def test_sides_at_the_edge_of_the_mesh_have_no_links() -> None:
     assert sides(Shape(2, 3, 0.0, 0), MESH) == 2 * 2 + 2 * 3
     assert sides(Shape(4, 4, 0.0, 0), MESH) == 4

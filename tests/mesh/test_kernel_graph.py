@@ -31,6 +31,31 @@ def test_a_file_is_read_and_written_again() -> None:
     assert read_kernel_graph(graph.to_text()) == graph
 
 
+def test_names_have_brackets_and_parameters_are_kept() -> None:
+    graph = read_kernel_graph("""Solver Parameters:
+wirepenalty = 1
+timelimit=3600
+Node Definitions
+input[ 0]
+cblock[ 1] name=k01 f=128 h=92 w=92
+dblock[12]\th=46 w=46 f=128
+Connectivity
+input[ 0]:0 -> cblock[ 1]:0 92x92x64
+cblock[ 1]:0\t->\tdblock[ 12]:0\t46x46x128
+""")
+    assert graph.parameters == (("wirepenalty", "1"), ("timelimit", "3600"))
+    assert [(n.name, n.label) for n in graph.nodes] == [("input[0]", ""), ("cblock[1]", "k01"), ("dblock[12]", "")]
+    last = graph.edges[1]
+    assert (last.source, last.sink, last.shape) == ("cblock[1]", "dblock[12]", "46x46x128")
+    assert read_kernel_graph(graph.to_text()) == graph
+
+
+@pytest.mark.parametrize(("line", "said"), [("wirepenalty", "NAME=VALUE"), ("a=1\na=2", "stands twice")])
+def test_a_wrong_parameter_is_refused(line, said) -> None:
+    with pytest.raises(UsageError, match=said):
+        read_kernel_graph(f"Solver Parameters\n{line}\n{TEXT}")
+
+
 def test_kernels_become_operators() -> None:
     conv, block, last = read_kernel_graph(TEXT).operators().operators
     assert (conv.work, conv.extents) == (2 * 12 * 16 * 36, (12, 16))

@@ -86,3 +86,14 @@ def test_text() -> None:
     found = place_many(random_operators(1, 5), MeshTarget(rows=3, columns=2), method="order")
     assert repr(found) == "<ManyPlacement 5 operators, 8 messages on 3x2 by order>"
     assert "hop_bytes: " in str(found)
+    assert "hops on average; the farthest message goes 2, from operator 0 to 3" in str(found)
+
+
+def test_notes_say_what_dead_cores_cost() -> None:
+    corner = MeshTarget(rows=3, columns=3, dead=((0, 1), (1, 0)))
+    found = place_many(random_operators(1, 5), corner, method="order")
+    assert found.target == corner
+    assert found.notes[0] == "dead cores cut off 1 core, used by nothing"
+    assert "loads are not known" in found.notes[1]
+    with pytest.raises(PlacementError, match="need 7 cores, and 6 of the 7 that live can reach each other"):
+        place_many(random_operators(1, 7), corner)

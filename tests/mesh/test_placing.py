@@ -13,7 +13,7 @@ CHAINED = chain("c", [Operator(name=n, work=8, extents=(4, 4), weights=w) for n,
 
 
 @pytest.mark.parametrize("target", [MeshTarget(rows=5, columns=7),
-                                    MeshTarget(rows=6, columns=6, dead=((1, 2), (4, 4)))])
+                                    MeshTarget(rows=4, columns=4, dead=((1, 2),))])
 @pytest.mark.parametrize("routing", ["xy", "adaptive"])
 @pytest.mark.parametrize("method", ["greedy", "row-major", "anneal"])
 def test_every_method_survives_the_walk(target, routing, method) -> None:
@@ -33,7 +33,7 @@ def test_annealing_is_never_worse_than_greedy_with_the_same_shapes() -> None:
 
 def test_shapes_may_be_given() -> None:
     graph, target = random_graph(3, 5), MeshTarget(rows=6, columns=6)
-    shapes = place(graph, target).shapes
+    shapes = place(graph, target, PlaceOptions(reshape=False)).shapes
     again = place(graph, target, PlaceOptions(method="greedy", shapes=shapes))
     assert again.shapes == shapes
     with pytest.raises(UsageError, match="a shape of each operator"):
@@ -80,8 +80,9 @@ def test_cores_that_dead_ones_cut_off_are_not_used(method) -> None:
     verify(placement)
     assert all((r.row, r.column) != (0, 0) for r in placement.rectangles)
     assert "dead cores cut off 1 core, used by nothing" in placement.notes
+    assert placement.target == corner
     halves = MeshTarget(rows=2, columns=5, dead=((0, 2), (1, 2)))
-    with pytest.raises(PlacementError, match="need 5 cores, and 4 live"):
+    with pytest.raises(PlacementError, match="need 5 cores, and 4 of the 8 that live can reach each other"):
         place(random_graph(3, 5, single=True), halves, PlaceOptions(method=method))
 
 

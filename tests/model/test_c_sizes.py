@@ -20,5 +20,5 @@ def test_products_gather_what_is_known() -> None:
 
 
 def test_extents_that_are_negative_at_no_size() -> None:
-    assert all(is_never_negative(s) for s in (Size(0), N, N - 1, 2 * N - 2, N * 3 + 1))
+    assert all(is_never_negative(s) for s in (Size(0), N, N - 1, 2 * N - 2, N * 3 + 1, (N - 1) // 2))
     assert not any(is_never_negative(s) for s in (N - 2, 5 - N, (N - 3) // 2))

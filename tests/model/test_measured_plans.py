@@ -52,14 +52,14 @@ def test_a_plan_that_computes_something_else_is_a_record() -> None:
     assert [m.ran.name for m in found.ranked] == [GREEDY]
     (wrong,) = found.refused
     assert wrong.ran.verdict is Verdict.WRONG
-    assert "output 'y' at [" in wrong.ran.reason
+    assert "output 'y': element [" in wrong.ran.reason
     assert found.as_json()[1] == {"kernels": wrong.model.plan.regions, "verdict": "wrong", "reason": wrong.ran.reason}
 
 
 def test_without_a_right_plan_there_is_none() -> None:
     with pytest.raises(RunFailedError, match="no plan of the graph is right") as refusal:
         race(GRAPH, [WRONG], OPTIONS)
-    assert "instead of" in str(refusal.value.witness)
+    assert ", wanted " in str(refusal.value.witness)
 
 
 class Dying(CompiledModel):

@@ -47,7 +47,7 @@ def test_what_differs_is_told_and_the_rest_is_timed_in_pairs(request_of: dict[st
     told = Told()
     race(request_of, told)  # type: ignore[arg-type]
     (refused,) = [r for r in told.reports if "refused" in r]
-    assert refused == {"refused": "wrong", "reason": "output 'y' at [2] is 15 instead of 16"}
+    assert refused == {"refused": "wrong", "reason": "output 'y': element [2]: 15, wanted 16"}
     pairs = [r["pair"] for r in told.reports if r.get("timed") == "right"]
     assert len(pairs) == 3
     assert all(first > 0 and own > 0 for first, own in pairs)
@@ -55,6 +55,6 @@ def test_what_differs_is_told_and_the_rest_is_timed_in_pairs(request_of: dict[st
 
 def test_elements_that_are_not_written_are_found(request_of: dict[str, Any]) -> None:
     racer = Racer(request_of["models"]["right"], [np.zeros(3, np.float32)] * 2)
-    assert racer.refusal() == "output 'y' at [2] is 0 instead of 15"
+    assert racer.refusal() == "output 'y': element [2]: 0, wanted 15"
     racer.function = lambda *_: 0
-    assert "output 'y' at [" in racer.refusal()
+    assert "output 'y': element [" in racer.refusal()

@@ -10,11 +10,13 @@ from polysched.errors import UsageError
 from polysched.graph import from_text, interpret
 from polysched.graph.planning.fusion_plan import fusion_plan
 from polysched.graph.planning.plan import Plan
+from polysched.graph.values.graph import Graph
 from polysched.model import planned as module
 from polysched.model.compiling import compile_graph
 from polysched.model.planned import by_default, in_blocks, online_or_whole, planned, prepared, stitched_verdict
 from polysched.pipeline.options import PipelineOptions
-from polysched.target import host
+from polysched.target import Target, host
+from tests.graph.passes.control_graphs import loops_in_loops
 from tests.tiers import and_campaign
 
 PRODUCT = from_text("""graph f(x: float32[8, 32], w: float32[32, 64]) {
@@ -180,3 +182,17 @@ def test_convolutions_pad_what_they_make(n: int, m: int, h: int, w: int) -> None
         np.testing.assert_allclose(model.run(inputs)["y"], interpret(graph, inputs)["y"], rtol=1e-3, atol=1e-5)
     padded = [k for k in model.plan.kernels if k.fragment.nodes[-1].op == "PadConstant"]
     assert len(padded) == 3, "only the input's padding is a copy"
+
+
+def test_regions_in_regions_are_planned_once_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An order of nodes with early outputs first is planned beside the other one, at every depth."""
+    depth, asked = 6, []
+    own = module.prepared
+
+    def counted(graph: Graph, target: Target | None = None) -> Graph:
+        asked.append(graph.name)
+        return own(graph, target)
+    monkeypatch.setattr(module, "prepared", counted)
+    made = planned(loops_in_loops(depth))
+    assert len(asked) == depth + 1
+    assert len(made.kernels) == 1

@@ -54,6 +54,22 @@ def test_whole_numbers_are_equal_and_types_fit() -> None:
     assert check({"y": np.zeros(0)}, {"y": np.zeros(0)}, "it") == 0
 
 
+@pytest.mark.parametrize(("found", "wanted", "largest"), [
+    (np.int64(2 ** 53), np.int64(2 ** 53 + 1), 1), (np.int64(-2 ** 63), np.int64(2 ** 63 - 1), 2 ** 64 - 1),
+    (np.uint64(2 ** 64 - 1), np.uint64(2 ** 64 - 2), 1), (np.int8(-128), np.int8(127), 255),
+    (np.bool_(True), np.bool_(False), 1), (np.int64(-3), np.int64(4), 7)])
+def test_whole_numbers_are_compared_to_the_last_digit(found: np.generic, wanted: np.generic, largest: int) -> None:
+    given, right = {"y": np.array([0, found], found.dtype)}, {"y": np.array([0, wanted], found.dtype)}
+    (difference,) = differences(given, right)
+    assert (difference.largest, difference.place) == (largest, (1,))
+    with pytest.raises(WrongResultError) as refusal:
+        check(given, right, "it")
+    assert f"element [1]: {int(found)}, wanted {int(wanted)}" in str(refusal.value)
+    with pytest.raises(WrongResultError):
+        check_beside(given, right, lambda: right, "the other")
+    assert not check(right, right, "it")
+
+
 def test_times_are_ratios() -> None:
     run = by_interpreter(GRAPH)
     times = timed(run, run, random_inputs(GRAPH), rounds=5)

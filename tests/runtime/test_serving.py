@@ -3,13 +3,14 @@
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from polysched.errors import RunFailedError, UsageError
-from polysched.runtime import Job, PreemptibleKernel, ServeOptions, serve
+from polysched.runtime import Job, PreemptibleKernel, ServeOptions, serve, serving
 from polysched.runtime.kernels import RUN
 from polysched.target import Costs, Target
 from tests.runtime.kernels import product, sweeps
@@ -39,7 +40,8 @@ def swept(steps: int, size: int, runs: int) -> tuple[np.ndarray, np.ndarray]:
     ServeOptions(fifo=True)])
 def test_every_request_is_served_and_best_effort_goes_on(options) -> None:
     array = RNG.random((80, 80))
-    served = serve([real_time(), Job(name="patient", kernel=sweeps(), arguments={"steps": 40, "a": array})], options)
+    served = serve([real_time(first=0.05),   # so that there is time for the other job before
+                    Job(name="patient", kernel=sweeps(), arguments={"steps": 40, "a": array})], options)
     urgent, patient = served["urgent"], served["patient"]
     assert (urgent.runs, urgent.stops) == (12, 0)
     assert (urgent.latencies >= urgent.waits).all()
@@ -49,6 +51,18 @@ def test_every_request_is_served_and_best_effort_goes_on(options) -> None:
     assert "urgent: 12 runs" in str(served)
     if not options.preempt:
         assert len(served.yields) == 0
+
+
+def test_rests_under_fifo_change_no_result_and_are_no_yields(monkeypatch) -> None:
+    start, expected = swept(60, 90, 3)
+    monkeypatch.setattr(serving, "LIMITS", replace(serving.LIMITS, rest_every=2e-4))
+    served = serve([Job(name="patient", kernel=sweeps(), arguments={"steps": 60, "a": start}, requests=3)],
+                   ServeOptions(fifo=True))
+    if not served.fifo:
+        pytest.skip("the system does not grant SCHED_FIFO")
+    assert (served["patient"].runs, served["patient"].stops, len(served.yields)) == (3, 0, 0)
+    assert start.tobytes() == expected.tobytes()
+    assert served.seconds > served["patient"].seconds * (1 + serving.LIMITS.rest_share / 2)
 
 
 def test_a_job_that_is_stopped_often_has_the_results_of_one_that_is_not() -> None:

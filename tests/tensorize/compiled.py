@@ -13,16 +13,16 @@ from polysched.tensorize.emission.any_size import GeneralCode
 FLAGS = ("-std=gnu11", "-ffp-contract=off", "-w", "-shared", "-fPIC")
 
 
-def compiled(functions: Sequence[Emitted], folder: Path, name: str = "matches", *,
-             optimization: str = "-O1") -> ctypes.CDLL:
+def compiled(functions: Sequence[Emitted], folder: Path, name: str = "matches") -> ctypes.CDLL:
     """One translation unit with all functions; they share one instruction.
 
-    optimization : what the text means needs none, and the optimiser of a hundred functions takes four times as long.
+    Without optimisation, which what the text means does not need, and which takes four times as long for a hundred
+    functions.
     """
     source, library = folder / f"{name}.c", folder / f"{name}.so"
     source.write_text(functions[0].prelude + "".join(f.text for f in functions))
     compiler = find_compiler()
-    done = compiler.run([optimization, *FLAGS, *functions[0].flags, *compiler.openmp_compile, str(source),
+    done = compiler.run(["-O0", *FLAGS, *functions[0].flags, *compiler.openmp_compile, str(source),
                          "-o", str(library), *compiler.openmp_link, "-lm"])
     assert done.returncode == 0, done.stderr
     return ctypes.CDLL(str(library))

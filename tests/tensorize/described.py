@@ -84,7 +84,7 @@ def executes(scop: Scop, found: Matches, folder: Path, name: str = "matches", *,
     wholes = [tensorize(m) for m in found.with_mirrors]
     functions = [emit_match(w.match, f"m{at}", EmissionOptions(emulated=True, parallel=False, zero=w.zero))
                  for at, w in enumerate(wholes)]
-    library = compiled(functions, folder, name, optimization="-O0")
+    library = compiled(functions, folder, name)
     for seed in range(2):
         first = fill(scop, seed)
         wanted = {n: x.copy() for n, x in first.items()}

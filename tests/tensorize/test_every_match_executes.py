@@ -105,7 +105,7 @@ def bitwise(scop: Scop, name: str, reference: Callable[..., np.ndarray], expecte
     assert found.total == expected
     functions = [emit_match(m, f"match_{i}", EmissionOptions(emulated=True, parallel=i % 7 == 0))
                  for i, m in enumerate(found.with_mirrors)]
-    library = compiled(functions, folder, optimization="-O0")
+    library = compiled(functions, folder)
     for seed, function in enumerate(functions):
         arrays = filled(scop, sizes, seed)
         arrays["Y"] = (arrays["Y"] // 256).astype(arrays["Y"].dtype)

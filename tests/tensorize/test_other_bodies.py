@@ -110,7 +110,7 @@ def test_every_match_computes_what_the_program_does(programs: dict[str, Scop], t
         wholes = [(name, tensorize(m)) for name, f in found for m in f.with_mirrors]
         functions = [emit_match(w.match, f"m{at}", EmissionOptions(emulated=True, parallel=False, zero=w.zero))
                      for at, (_, w) in enumerate(wholes)]
-        library = compiled(functions, tmp_path, unit, optimization="-O0")
+        library = compiled(functions, tmp_path, unit)
         for (name, whole), function in zip(wholes, functions, strict=True):
             arrays = {n: x.copy() for n, x in results[name][0].items()}
             if whole.before is not None:

@@ -17,6 +17,9 @@ import islpy as isl
 from polysched.dependence.dependences import DependenceKind, Dependences
 from polysched.scop.scop import Access, AccessKind, Statement
 
+SMALL = 16
+"""Of parameters in a witness, where there is one so small."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Overwritten:
@@ -82,11 +85,22 @@ def restartable(dependences: Dependences, instances: isl.UnionSet) -> Restart:
                     both = write.relation.intersect_domain(own[writer.name]).range().intersect(before)
                     both = both.intersect_params(scop.context)
                     if not both.is_empty():
-                        found.append(Overwritten(array=read.array, element=str(both.sample()), reader=reader.name,
-                                                 writer=writer.name))
+                        found.append(Overwritten(array=read.array, element=str(_small(both).sample()),
+                                                 reader=reader.name, writer=writer.name))
     uncertain = [a for s in scop.statements for a in s.accesses
                  if not own[s.name].is_empty() and (not a.exact or a.kind is AccessKind.MAY_WRITE)]
     return Restart(overwritten=tuple(found), exact=not dependences.by_memory and not uncertain)
+
+
+def _small(elements: isl.Set) -> isl.Set:
+    """Those at small sizes, where there are some: a sample at the largest sizes says less to a reader."""
+    names = [elements.get_dim_name(isl.dim_type.param, n) for n in range(elements.dim(isl.dim_type.param))]
+    if not names:
+        return elements
+    small = isl.Set.read_from_str(isl.DEFAULT_CONTEXT, f"[{', '.join(names)}] -> {{ : "
+                                  + " and ".join(f"0 <= {name} <= {SMALL}" for name in names) + " }")
+    found = elements.intersect_params(small)
+    return elements if found.is_empty() else found
 
 
 def _own(statement: Statement, instances: isl.UnionSet) -> isl.Set:

@@ -324,15 +324,12 @@ class TileCode:
         return scope.lines
 
     def _reads_once(self) -> bool:
-        """Whether compilers would read a vector of a panel again for each row that shares it.
-
-        They do where rows are few, and where a loop is unrolled whose sums leave hardly a register.
-        """
+        """Whether compilers would read a vector of a panel again for each row: few rows, or sums without registers."""
         return 1 < self._rows <= MOST_FOLDED or self._shared_rows.leave_no_register
 
     def _shared_vectors(self) -> frozenset[Reach]:
-        few = 1 < self._rows <= MOST_FOLDED and self._first_unrolled is None
-        return shared_vectors(self.tile, self.accesses(self.lanes)) if few else frozenset()
+        few = self._first_unrolled is None and 1 < self._rows <= MOST_FOLDED
+        return shared_vectors(self.tile, self.accesses(self.lanes) if few else ())
 
     def _moved(self, registers: Mapping[Reach, Piece], instance: StatementInstance, point: Point,
                read: Point) -> dict[Reach, Piece]:

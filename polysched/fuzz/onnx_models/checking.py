@@ -102,7 +102,7 @@ def why_differs(found: Arrays, right: Arrays) -> str:
     try:
         for each in differences(found, right):
             if each.place is not None and not _is_near(found[each.output], right[each.output]):
-                return f"{each.output}{list(each.place)}: {each.found:g}, wanted {each.wanted:g}"
+                return f"{each.output}: {each.witness}"
     except WrongResultError as error:
         return f"{error.problem}: {error.witness}"
     return ""

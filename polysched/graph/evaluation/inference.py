@@ -19,12 +19,14 @@ from polysched.graph.values.graph import Graph, Node
 from polysched.graph.values.sizes import Size
 from polysched.graph.values.types import TensorType
 from polysched.scop.box_points import MOST_DIMENSIONS
-from polysched.scop.dtypes import BOOL, INT64, DType
+from polysched.scop.dtypes import BOOL, INT32, INT64, DType
 from polysched.target.newest import Newest
 
 ON_SIZES = frozenset({"Concat", "Gather", "Slice", "Squeeze", "Unsqueeze", "Reshape", "Flatten", "Identity", "Cast",
                       "Add", "Sub", "Mul", "Div", "Split"})
 """Operators whose reference is exact on symbolic sizes: none of them compares."""
+BY_ELEMENTS = frozenset({"Concat", "Add", "Sub", "Mul", "Div"})
+"""Those of them whose results follow from every operand alike; the others take elements of the first."""
 
 STORED = "stored"
 """The attribute of a conversion that widens stored weights, and so is not folded."""
@@ -270,7 +272,7 @@ def _check(node: Node, results: tuple[TensorType, ...]) -> None:
             raise UnsupportedGraphError("a result has a negative extent", where=node.where, witness=str(its_type))
         elements = 1
         for extent in its_type.shape:
-            elements *= extent.constant if extent.is_constant else 1
+            elements *= extent.constant if extent.is_constant else max(extent.least() or 1, 1)
         if elements * its_type.dtype.bytes > LIMITS.most_bytes:
             raise UnsupportedGraphError("a result is larger than a model may have", where=node.where,
                                         witness=f"{its_type}, {elements * its_type.dtype.bytes} bytes")
@@ -295,10 +297,23 @@ def _is_computable(node: Node, site: Site, most: int) -> bool:
 
 
 def _is_of_sizes(node: Node, site: Site) -> bool:
-    """Whether an operator is exact on sizes of which some are open: none is divided by."""
-    by_open = node.op == "Div" and site.known[1] is not None and any(
-        isinstance(e, Size) and not e.is_constant for e in site.known[1].flat)
-    return node.op in ON_SIZES and not by_open and all(t.dtype.is_integer for t in site.outputs)
+    """Whether the results of an operator are sizes where some of its operands are open ones.
+
+    They are not where a type is too short for sizes, where an open size says which elements are taken, and where it
+    does at which values a quotient is rounded up.
+    """
+    if node.op not in ON_SIZES or any(t.dtype not in (INT32, INT64) for t in site.outputs):
+        return False
+    if node.op in BY_ELEMENTS:
+        a, b = (*site.known, None, None)[:2]
+        pairs = () if node.op not in ("Mul", "Div") or a is None or b is None else np.broadcast(a, b)
+        return all(_is_size(node.op, Size.of(left), Size.of(right)) for left, right in pairs)
+    return all(k is None or k.dtype != object for k in site.known[1:])
+
+
+def _is_size(op: str, left: Size, right: Size) -> bool:
+    """Whether the product or the quotient of two sizes is one."""
+    return left.is_constant or right.is_constant if op == "Mul" else left.truncated(right) is not None
 
 
 def _is_of_bits(node: Node, site: Site) -> bool:
@@ -314,6 +329,7 @@ def _known_results(node: Node, operator: Operator, site: Site, most: int) -> dic
         return {node.outputs[0]: shaped}
     if not _is_computable(node, site, most):
         return {}
-    results = operator.reference(site, *site.known)
+    with np.errstate(all="ignore"):
+        results = operator.reference(site, *site.known)
     listed = results if isinstance(results, tuple) else (results,)
     return {name: np.asarray(value) for name, value in zip(node.outputs, listed, strict=False) if name}

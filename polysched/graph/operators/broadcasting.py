@@ -12,6 +12,7 @@ from polysched.graph.operators.elementwise import ANY, FLOATS, INTEGERS, NUMBERS
 from polysched.graph.operators.families.narrow import ROUNDINGS, narrowed
 from polysched.graph.operators.operator import Kind, Operator, Site, broadcast, one_type
 from polysched.graph.values.element_types import ELEMENT_TYPES, array_type, is_narrow
+from polysched.graph.values.sizes import Size
 from polysched.graph.values.types import TensorType
 from polysched.scop.dtypes import BOOL, FLOAT64, LONGDOUBLE, DType
 from polysched.scop.expression import Expression, equal, maximum, minimum, not_equal, where
@@ -88,7 +89,7 @@ def _divide(site: Site, a: Expression, b: Expression) -> Expression:
 
 def _np_divide(site: Site, a: np.ndarray, b: np.ndarray) -> Any:
     if object in (a.dtype, b.dtype):
-        return a // b
+        return np.frompyfunc(lambda n, d: Size.of(n).truncated(d), 2, 1)(a, b)
     if a.dtype.kind == "f":
         return a / b
     quotient = np.where(b == 0, 0, np.floor_divide(a, np.where(b == 0, 1, b)))

@@ -52,7 +52,7 @@ def _gather_types(site: Site) -> tuple[TensorType, ...]:
 def _gather_moves(site: Site) -> Moves:
     own, index, axis = site.type(), site.type(1), site.axis(site.attribute("axis", 0))
     known = site.known[1]
-    if known is not None and known.size == 1 and own.shape[axis].is_constant:
+    if known is not None and known.dtype != object and known.size == 1 and own.shape[axis].is_constant:
         place = Place.of(int(known.ravel()[0]) % max(int(own.shape[axis]), 1))
     else:
         place = Place.read(1, whole(index.rank, axis))

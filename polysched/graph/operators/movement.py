@@ -235,6 +235,8 @@ def _parts(site: Site) -> list[Size]:
         return parts
     if site.attribute("num_outputs", count) != count:
         raise site.refusal("as many results as num_outputs are wanted")
+    if not count:
+        raise site.refusal("no part is wanted")
     each = extent.divided_up(count)
     last = extent - each * (count - 1)
     if last.is_constant and last.constant < 0:

@@ -106,7 +106,8 @@ class Site:
         if own is None:
             name = self.node.inputs[place] if place < len(self.node.inputs) else ""
             raise self.refusal(f"operand {place} decides about shapes and is not known", witness=name,
-                               hint="give its value by values= when the graph is compiled")
+                               hint="give its value by values= when the graph is compiled, or fix what it follows "
+                                    "from by sizes=")
         return own
 
     def numbers(self, place: int) -> tuple[int, ...]:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from polysched.graph.limits import LIMITS
 from polysched.graph.operators.builder import Builder
 from polysched.graph.operators.operator import Kind, Operator, Site
 from polysched.graph.values.types import TensorType
@@ -56,6 +57,13 @@ def _asked(site: Site) -> tuple[list[int], list[float], list[int]]:
     return axes, ratios, wanted
 
 
+def _check_elements(site: Site) -> None:
+    """Refuse whole numbers between others: ONNX does not say how they are rounded."""
+    if not site.type().dtype.is_float and site.attribute("mode", "nearest") != "nearest":
+        raise site.refusal(f"elements of {site.type().dtype} between others",
+                           hint="convert them by Cast, or use the mode nearest")
+
+
 def _check_numbers(site: Site) -> None:
     """Refuse scales or sizes that are not one per axis."""
     own = site.type()
@@ -67,8 +75,7 @@ def _check_numbers(site: Site) -> None:
 
 def _types(site: Site) -> tuple[TensorType, ...]:
     own = site.type()
-    if not own.dtype.is_float and site.attribute("mode", "nearest") != "nearest":
-        raise site.refusal(f"elements of {own.dtype} between others")
+    _check_elements(site)
     _check_numbers(site)
     axes, scales, extents = _asked(site)
     if site.has(ROI) and site.type(ROI).elements not in (0, 2 * len(axes)):
@@ -138,9 +145,19 @@ def _taps(site: Site, x: float, scale: float) -> dict[int, float]:
     return {p: w / total for p, w in taps.items()} if site.attribute("antialias", 0) else taps
 
 
+def _check_table(site: Site, scale: float, result: int) -> None:
+    """Refuse an axis of more places, or of more neighbours each, than are found one by one."""
+    reach = {"nearest": 0.5, "linear": 1.0, "cubic": 2.0}.get(site.attribute("mode", "nearest"), 1.0)
+    count = result * 2 * reach / (min(scale, 1.0) if site.attribute("antialias", 0) else 1.0)
+    if count > LIMITS.most_neighbours:
+        raise site.refusal("an axis has very many elements to be resized", hint=f"at most {LIMITS.most_neighbours}",
+                           witness=f"{count:.0f} elements between which others lie")
+
+
 def _axis(site: Site, number: int, axis: int, scale: float, result: int) -> Axis:
     """The places and weights of one axis."""
     before = int(site.type().shape[axis])
+    _check_table(site, scale, result)
     roi = _operand(site, ROI)
     part = (0.0, 1.0)
     if roi is not None and site.attribute("coordinate_transformation_mode") == "tf_crop_and_resize":
@@ -221,6 +238,7 @@ def _factors(site: Site) -> list[float]:
 
 def _upsample_types(site: Site) -> tuple[TensorType, ...]:
     own = site.type()
+    _check_elements(site)
     return (own.with_shape([math.floor(int(e) * f) for e, f in zip(own.shape, _factors(site), strict=True)]),)
 
 

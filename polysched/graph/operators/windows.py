@@ -345,7 +345,9 @@ def _largest_places(site: Site, x: Tensor, view: Windows) -> Tensor:
             step = view.dilations[d]
             first_inside = maximum(at[d], 0) if step == 1 else where(at[d] < 0, at[d] - at[d] // step * step, at[d])
             total = total * extent_of(own.shape[2 + d]) + first_inside
-        first = (n * extent_of(own.shape[1]) + c) * math.prod(int(e) for e in own.shape[2:])
+        first: Expression = Convert(n * extent_of(own.shape[1]) + c, INT64)
+        for extent in own.shape[2:]:
+            first = first * extent_of(extent)
         return total + first
     return compute(shape, place, name="places", dtype=INT64)
 

@@ -70,7 +70,7 @@ class _Scope:
 
         The letters of NumPy's types (`dtype.str`) do not tell int4, uint4 and floats of 8 bits apart; their names do.
         """
-        sample = array.ravel()[::max(array.size // LIMITS.sampled_elements, 1)].tobytes()
+        sample = array.flat[::max(array.size // LIMITS.sampled_elements, 1)].tobytes()   # no copy of transposed weights
         alike = self.constants.setdefault((str(array.dtype), array.shape, sample), [])
         for other, its_array in alike:
             if array.size <= LIMITS.sampled_elements or its_array.tobytes() == array.tobytes():

@@ -6,7 +6,7 @@ Sequences and optionals go with it: a loop may make them, a branch may ask for t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -35,7 +35,12 @@ def resolve_control(graph: Graph) -> Graph:
     UnsupportedGraphError : a side or a body is not compiled, an iteration changes a shape, how many rows a loop stacks
         or what a sequence consists of depends on data, or a loop is too long to unroll.
     """
-    return graph if not any(n.regions or n.op in STRUCTURED for n in graph.nodes) else Resolving(graph).run()
+    return graph if not has_structure(graph) else Resolving(graph).run()
+
+
+def has_structure(graph: Graph) -> bool:
+    """Whether it has regions, sequences or optionals."""
+    return any(n.regions or n.op in STRUCTURED for n in graph.nodes)
 
 
 def resolve_sequences(graph: Graph) -> Graph:
@@ -48,13 +53,26 @@ def resolve_sequences(graph: Graph) -> Graph:
     return resolve_control(graph) if any(n.op in STRUCTURED for n in graph.walk()) else graph
 
 
-class Resolving(TypedBuilder):
-    """Takes nodes one by one, and knows the values so far."""
+@dataclass(eq=False)
+class Tried:
+    """How many regions were entered in all, those of attempts that failed and of loops in loops included."""
 
-    def __init__(self, graph: Graph) -> None:
+    regions: int = 0
+
+
+class Resolving(TypedBuilder):
+    """Takes nodes one by one, and knows the values so far.
+
+    Parameters
+    ----------
+    tried : what was tried around it.
+    """
+
+    def __init__(self, graph: Graph, tried: Tried | None = None) -> None:
         super().__init__(graph, fresh_names(graph))
         self.graph = graph
         self.entered = 0
+        self.tried = tried or Tried()
         self.structures = Structures(self)
 
     def run(self) -> Graph:
@@ -118,8 +136,8 @@ class Resolving(TypedBuilder):
 
     def region(self, region: Graph, given: Sequence[str], where: str) -> list[str]:
         """The results of a region for some values: its nodes under fresh names."""
-        self.entered += 1
-        if self.entered + len(self.nodes) > LIMITS.most_nodes:
+        self.entered, self.tried.regions = self.entered + 1, self.tried.regions + 1
+        if max(self.entered + len(self.nodes), self.tried.regions) > LIMITS.most_nodes:
             raise UnsupportedGraphError("the loops are too long to unroll", where=where,
                                         hint=f"at most {LIMITS.most_nodes} nodes and iterations")
         names = dict(zip(region.parameters, given, strict=True))
@@ -136,7 +154,7 @@ class Resolving(TypedBuilder):
         condition = self.value(node.inputs[0])
         if condition is None:
             return self.closing("a condition depends on data", node,
-                                lambda: closed_branch(node, self, resolve_control))
+                                lambda: closed_branch(node, self, self.resolved))
         yes, no = node.regions
         return self.region(yes if bool(condition.ravel()[0]) else no, (), node.where)
 
@@ -161,17 +179,31 @@ class Resolving(TypedBuilder):
                                         witness=error.witness,
                                         hint="give the value by values= when the graph is compiled") from None
 
+    def resolved(self, region: Graph) -> Graph:
+        """A region that runs when the model does, as `resolve_control` has it."""
+        return region if not has_structure(region) else Resolving(region, self.tried).run()
+
     def is_long(self, count: Size | None, region: Graph) -> bool:
         """Whether a loop is rather run than unrolled."""
         return count is None or not count.is_constant or (
-            count.constant * max(len(region.nodes), 1) > LIMITS.most_unrolled_nodes)
+            count.constant * max(self.unrolled_nodes(region), 1) > LIMITS.most_unrolled_nodes)
+
+    def unrolled_nodes(self, region: Graph) -> int:
+        """The nodes of a region, those of loops in it as often as they are known to run."""
+        total = len(region.nodes)
+        for node in region.nodes:
+            limit = node.inputs[0] if node.op == LOOP else ""
+            known = region.constants.get(limit, self.inference.known.get(limit)) if limit else None
+            often = 1 if known is None or known.dtype == object or not known.size else max(int(known.ravel()[0]), 0)
+            total += often * sum(self.unrolled_nodes(inner) for inner in node.regions)
+        return total
 
     def run_or_unrolled(self, node: Node, form: Form, unroll: Callable[[], list[str]]) -> list[str]:
         """The results of a long loop: run, where that is possible."""
         before = len(self.nodes)
         try:
             self.structures.check_tensors(node)
-            return closed_loop(node, form, self, resolve_control)
+            return closed_loop(node, form, self, self.resolved)
         except UnsupportedGraphError:
             del self.nodes[before:]
             return unroll()
@@ -192,7 +224,7 @@ class Resolving(TypedBuilder):
     def _loop(self, node: Node, form: Form) -> list[str]:
         """The results of a form, run or unrolled."""
         def close() -> list[str]:
-            return closed_loop(node, form, self, resolve_control)
+            return closed_loop(node, form, self, self.resolved)
         self.inference.check_single(node, form.limit, INT64, "a number of iterations")
         self.inference.check_single(node, form.condition, BOOL, "a condition")
         known = self.inference.known.get(form.limit) if form.limit else None
@@ -279,7 +311,7 @@ class Resolving(TypedBuilder):
         form = Form(limit=limit, condition="", carried=states, region=region,
                     sliced=tuple((n, bool(b)) for n, b in zip(first, backwards, strict=True)),
                     stacked_backwards=tuple(map(bool, out_backwards)))
-        results = closed_loop(node, form, self, resolve_control)
+        results = closed_loop(node, form, self, self.resolved)
         return [*results[:len(states)], *(self.moved(r, 0, axis) for r, axis in zip(results[len(states):], out_axes,
                                                                                   strict=True))]
 

@@ -33,22 +33,28 @@ class Signature:
 
 
 @cache
-def _signatures() -> dict[str, Signature]:
-    """Of all standard operators, and of those of other domains that are had."""
+def _schemas() -> dict[str, list[Any]]:
+    """All versions of all standard operators, and of those of other domains that are had."""
     import onnx
     versions: dict[str, list[Any]] = {}
     for schema in onnx.defs.get_all_schemas_with_history():
         if not schema.domain or schema.name in DOMAINS.get(schema.domain, ()):
             versions.setdefault(schema.name, []).append(schema)
-    found = {}
-    for name, schemas in versions.items():
-        kinds: dict[str, set[int]] = {}
-        for schema in schemas:
-            for attribute, wanted in schema.attributes.items():
-                kinds.setdefault(attribute, set()).add(int(wanted.type.value))
-        found[name] = Signature({a: frozenset(k) for a, k in kinds.items()},
-                                max(s.max_input for s in schemas), max(s.max_output for s in schemas))
-    return found
+    return versions
+
+
+@cache
+def _signature(name: str) -> Signature | None:
+    """Of an operator; None where ONNX has none of the name."""
+    schemas = _schemas().get(name)
+    if schemas is None:
+        return None
+    kinds: dict[str, set[int]] = {}
+    for schema in schemas:
+        for attribute, wanted in schema.attributes.items():
+            kinds.setdefault(attribute, set()).add(int(wanted.type.value))
+    return Signature({a: frozenset(k) for a, k in kinds.items()}, max(s.max_input for s in schemas),
+                     max(s.max_output for s in schemas))
 
 
 def check_node(proto: Any, where: str) -> None:
@@ -60,7 +66,7 @@ def check_node(proto: Any, where: str) -> None:
     ModelFileError : an attribute is of another kind, or occurs twice.
     """
     import onnx
-    signature = _signatures().get(proto.op_type)
+    signature = _signature(proto.op_type) if proto.op_type in _schemas() else None
     if signature is None or (proto.op_type in _ELSEWHERE) != (proto.domain in DOMAINS):
         raise UnsupportedGraphError(f"ONNX has no operator {proto.op_type[:80]!r}", where=where)
     if len(proto.input) > signature.most_operands or len(proto.output) > signature.most_results:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,12 @@ NO_STRINGS = "compile the part of the model behind them, and make its numbers of
 """What to do with a model of strings."""
 
 
-def tensor_array(tensor: Any, folder: Path | None) -> np.ndarray:
+def tensor_array(tensor: Any, folder: Path | None, apart: Mapping[bytes, np.ndarray] | None = None) -> np.ndarray:
     """The elements of a protobuf tensor.
+
+    Parameters
+    ----------
+    apart : bytes of long tensors by the words that stand for them (`reading.apart`).
 
     Raises
     ------
@@ -36,6 +41,9 @@ def tensor_array(tensor: Any, folder: Path | None) -> np.ndarray:
     if tensor.data_location == onnx.TensorProto.EXTERNAL:
         return _external(tensor, folder, count, where)
     try:
+        own = apart.get(tensor.raw_data) if apart else None
+        if own is not None:
+            return own.view(onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type)).reshape(tuple(tensor.dims))
         array: np.ndarray = onnx.numpy_helper.to_array(tensor)
     except (ValueError, TypeError, KeyError) as error:
         raise ModelFileError("the constant's data does not fit its type and shape", where=where,

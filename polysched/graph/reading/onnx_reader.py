@@ -19,6 +19,7 @@ from polysched.graph.evaluation.sequences import item_name
 from polysched.graph.limits import LIMITS
 from polysched.graph.operators.registry import DOMAINS
 from polysched.graph.passes.differentiation.gradients import differentiated
+from polysched.graph.reading.apart import read_apart
 from polysched.graph.reading.checked_nodes import check_node
 from polysched.graph.reading.external_data import NO_STRINGS, tensor_array
 from polysched.graph.reading.functions import STANDARD, check_text, inlined
@@ -59,12 +60,12 @@ def load(model: str | Path | bytes | onnx.ModelProto, *, elements: Mapping[str, 
         import onnx
     except ImportError:
         raise ModelFileError(NO_ONNX) from None
-    proto, folder = _parsed(model, onnx)
+    proto, folder, apart = _parsed(model, onnx)
     version = _version(proto, onnx)
     proto = inlined(proto, version)
     if len(proto.graph.node) > LIMITS.most_nodes:
         raise ModelFileError(f"the model has {len(proto.graph.node)} nodes", hint=f"at most {LIMITS.most_nodes}")
-    return _differentiated(_Reader(version, folder, dict(elements or {})).graph(proto.graph))
+    return _differentiated(_Reader(version, folder, dict(elements or {}), apart).graph(proto.graph))
 
 
 def _differentiated(graph: Graph) -> Graph:
@@ -93,19 +94,20 @@ def _version(proto: Any, onnx: Any) -> int:
     return version
 
 
-def _parsed(model: Any, onnx: Any) -> tuple[Any, Path | None]:
-    """The protobuf, and the folder of the file."""
+def _parsed(model: Any, onnx: Any) -> tuple[Any, Path | None, dict[bytes, np.ndarray]]:
+    """The protobuf, the folder of the file, and its long constants."""
     from google.protobuf.message import DecodeError
     if isinstance(model, onnx.ModelProto):
-        return model, None
+        return model, None, {}
     folder: Path | None = None
-    where = "bytes"
+    where, arrays = "bytes", dict[bytes, np.ndarray]()
     if isinstance(model, str | Path):
         folder, where = Path(model).resolve().parent, str(model)
         try:
-            model = Path(model).read_bytes()
+            read = read_apart(Path(model))
         except OSError as error:
             raise ModelFileError(f"cannot read the model: {error.strerror}", where=where) from None
+        model, arrays = read.message, read.arrays
     proto = onnx.ModelProto()
     try:
         proto.ParseFromString(model)
@@ -113,7 +115,7 @@ def _parsed(model: Any, onnx: Any) -> tuple[Any, Path | None]:
         raise ModelFileError("the file is no ONNX model", where=where, witness=str(error)) from None
     if not proto.HasField("graph") or not proto.opset_import:
         raise ModelFileError("the file is no ONNX model: it has no graph or no operator set", where=where)
-    return proto, folder
+    return proto, folder, arrays
 
 
 @dataclass(eq=False)
@@ -125,11 +127,13 @@ class _Reader:
     version : of the operator set.
     folder : of the file, for data beside it.
     elements : what inputs consist of that are no tensors.
+    apart : bytes of long constants by the words that stand for them.
     """
 
     version: int
     folder: Path | None
     elements: dict[str, Elements] = field(default_factory=dict)
+    apart: dict[bytes, np.ndarray] = field(default_factory=dict)
     fresh: int = 0
     taken: set[str] = field(default_factory=set)
 
@@ -175,7 +179,7 @@ class _Reader:
 
     def array(self, tensor: Any) -> np.ndarray:
         """A constant; refused where elements are of a type that is not had."""
-        array = tensor_array(tensor, self.folder)
+        array = tensor_array(tensor, self.folder, self.apart)
         if element_type(array.dtype) is None:
             import onnx
             raise _other_elements(element_name(onnx, tensor.data_type), f"constant {tensor.name!r}")

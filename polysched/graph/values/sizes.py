@@ -132,6 +132,34 @@ class Size:
     def __mod__(self, other: SizeLike) -> Size:
         return self - (self // other) * other
 
+    def truncated(self, divisor: SizeLike) -> Size | None:
+        """The quotient rounded towards 0, as C and ONNX divide; None where no size is that at all values.
+
+        Floors are the same only where nothing negative is divided: `(N - 5) / 2` at 4 is 0, its floor -1.
+        """
+        other = Size.of(divisor)
+        if not other.is_constant or other.constant == 0:
+            return None
+        below = abs(other.constant)
+        least, most = self.least(), (-self).least()
+        if (least is not None and least >= 0) or self % below == 0:
+            quotient = self // below
+        elif most is not None and most >= 0:
+            quotient = -(-self // below)
+        else:
+            return None
+        return quotient if other.constant > 0 else -quotient
+
+    def least(self) -> int | None:
+        """A number that it is never below, where all symbols are at least 1; None where none is found."""
+        total = self.constant
+        for atom, factor in self.terms:
+            low = 1 if isinstance(atom, str) else atom.numerator.least()
+            if factor < 0 or low is None:
+                return None
+            total += factor * (low if isinstance(atom, str) else low // atom.divisor)
+        return total
+
     def divided_up(self, divisor: int) -> Size:
         """`ceil(self / divisor)`."""
         return (self + (divisor - 1)) // divisor

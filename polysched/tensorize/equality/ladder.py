@@ -310,7 +310,8 @@ def _sampled(left: Expr, right: Expr, inputs: dict[str, DType],
     rows: dict[str, Vector] = {}
     for name, dtype in inputs.items():
         if dtype.is_float:
-            rows[name] = chooser.integers(-64, 64, SAMPLES).astype(numpy_dtype(dtype))
+            whole = chooser.integers(-64, 64, SAMPLES)
+            rows[name] = np.where(chooser.random(SAMPLES) < 0.25, -0.0, whole).astype(numpy_dtype(dtype))
             continue
         low, high = ranges.get(name) or dtype.value_range()
         drawn = chooser.integers(low, high, SAMPLES, dtype=np.int64 if high < 1 << 63 else np.uint64, endpoint=True)

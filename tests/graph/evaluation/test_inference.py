@@ -51,6 +51,32 @@ def test_sizes_as_floats_are_not_known() -> None:
     assert set(infer(graph).known) == {"half", "s"}
 
 
+@pytest.mark.parametrize(("line", "known"), [
+    ("Div(s, two)", "[N//2, 3]"), ("Div(s, minus)", "[-N//2, -3]"), ("Div(less, two)", "[(N + 1)//2 - 1, 2]"),
+    ("Div(much, two)", ""), ("Div(much, minus)", ""), ("Div(even, two)", "[N - 4, 2]"), ("Div(s, none)", ""),
+    ("Div(two, s)", ""), ("Mul(s, s)", ""), ('Cast(s; to="int8")', ""), ('Cast(s; to="bool")', ""),
+    ("Gather(s, s)", ""), ('Cast(s; to="int32")', "[N, 6]")])
+def test_what_is_no_size_at_all_values_of_an_open_one_is_not_known(line: str, known: str) -> None:
+    graph = from_text(f"""graph f(x: float32[N, 6]) {{
+      const one: int64[1] = [1]
+      const five: int64[1] = [5]
+      const eight: int64[1] = [8]
+      const two: int64[1] = [2]
+      const minus: int64[1] = [-2]
+      const none: int64[1] = [0]
+      let s = Shape(x)
+      let less = Sub(s, one)
+      let much = Sub(s, five)
+      let twice = Mul(s, two)
+      let even = Sub(twice, eight)
+      let y = {line}
+      return y
+    }}""")
+    found = infer(graph).known.get("y")
+    assert ("" if found is None else f"[{', '.join(map(str, found))}]".replace("((", "(").replace("(N)", "N")
+            .replace("//2)", "//2")) == known
+
+
 def test_what_is_computed_while_compiling_has_a_limit_in_all(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(inference, "LIMITS", replace(inference.LIMITS, most_folded_in_all=10))
     doubled = "".join(f"  let a{k + 1} = Add(a{k}, a{k})\n" for k in range(8))

@@ -10,6 +10,8 @@ from polysched.graph.evaluation.inference import infer
 from polysched.graph.operators.registry import OPERATORS
 from polysched.graph.passes.expansion import expand_compositions
 from polysched.graph.passes.simple import bind
+from polysched.graph.planning.expressions import scop_of
+from polysched.model.planned import planned
 from tests.graph.samples import Sample, floats, graph_of, ints, sample
 
 
@@ -124,3 +126,12 @@ def test_padding_that_may_be_none_is_refused_while_a_size_is_open() -> None:
     graph = from_text(OPEN.format('Conv(x, w; auto_pad="SAME_UPPER", strides=[1, 3])'))
     with pytest.raises(UnsupportedGraphError, match="windows shorter than their stride"):
         infer(graph)
+
+
+def test_places_of_the_largest_in_images_of_open_extents_are_an_expression() -> None:
+    graph = from_text("""graph g(x: float32[2, 3, H, W]) {
+  let y, i = MaxPool(x; kernel_shape=[2, 2], strides=[2, 1])
+  return y, i
+}""")
+    (kernel,) = planned(graph).kernels
+    assert scop_of(kernel.fragment).statements

@@ -187,3 +187,16 @@ def inputs_of(name: str) -> Iterator[dict[str, np.ndarray]]:
             else:
                 found[own] = random.uniform(0.5, 1.5, shape).astype(np.float32)
         yield found
+
+
+def loops_in_loops(depth: int, count: int | None = None) -> Graph:
+    """Loops in each other around one node, of a known number of iterations or of one that is an input."""
+    body = "let w = Neg(v)"
+    for k in range(depth):
+        last = k == depth - 1
+        names = ("y", "x") if last else ("w", "v")
+        region = f"graph b{k}(i, c, v) {{ {body} return c, w }}"
+        body = f"let {names[0]} = Loop(n, go, {names[1]}) {{ {region} }}"
+    known = "" if count is None else f"const n: int64[] = [{count}]"
+    given = "n: int64[], " if count is None else ""
+    return from_text(f"graph f({given}x: float32[2]) {{ const go: bool[] = [true] {known} {body} return y }}")

@@ -8,6 +8,7 @@ from polysched.graph import from_text, interpret
 from polysched.graph.evaluation.steering import steering_inputs
 from polysched.graph.passes.control import resolve_control
 from polysched.graph.passes.simple import bind
+from tests.graph.passes.control_graphs import loops_in_loops
 from tests.graph.passes.golden import behind
 
 BRANCH = from_text("""graph f(c: bool[], x: float32[3]) {
@@ -160,3 +161,10 @@ def test_conditions_steer() -> None:
 def test_conditions_need_not_steer() -> None:
     assert steering_inputs(BRANCH, control=False) == ()
     assert steering_inputs(LOOP, control=False) == ()
+
+
+def test_loops_in_loops_are_run_where_unrolled_they_are_long() -> None:
+    graph = resolve_control(loops_in_loops(10, 10))
+    found = list(graph.walk())
+    assert [n.op for n in found].count("Repeat") == 8
+    assert [n.op for n in found].count("Neg") == 100   # the two innermost ones are unrolled

@@ -27,7 +27,7 @@ def test_a_buffer_that_is_kept_is_packed_by_its_own_function_only(tmp_path: Path
     assert function.plan.place(kept).packed
     (preparation,) = function.preparations
     assert preparation == f"kept_prepare_{kept}(B)"
-    library = compiled([function], tmp_path, optimization="-O0")
+    library = compiled([function], tmp_path)
     given = matrices(**TURNED, turned=True)
     getattr(library, f"kept_prepare_{kept}")(ctypes.c_void_p(given["B"].ctypes.data))
     wanted = expected(given, turned=True)
@@ -39,7 +39,7 @@ def test_a_buffer_that_is_kept_is_packed_by_its_own_function_only(tmp_path: Path
 def test_buffers_of_one_call_do_not_reach_the_next(tmp_path: Path) -> None:
     (found, *_) = match(product(**TURNED, turned=True), FOUR).matches
     function = emit_match(found, "again", EmissionOptions(target=host()))
-    library = compiled([function], tmp_path, optimization="-O0")
+    library = compiled([function], tmp_path)
     for seed in range(3):
         given = matrices(**TURNED, turned=True)
         given["A"] += seed

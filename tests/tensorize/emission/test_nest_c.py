@@ -31,7 +31,7 @@ def test_every_block_of_registers_computes_the_product(tmp_path: Path) -> None:
         for number, unroll in enumerate(UNROLLS):
             functions.append(emitted(m, n, k, f"f{at}_{number}", unroll=unroll, parallel=(at + number) % 2 == 0))
             sizes.append((m, n, k))
-    library = compiled(functions, tmp_path, optimization="-O0")
+    library = compiled(functions, tmp_path)
     for function, (m, n, k) in zip(functions, sizes, strict=True):
         given = matrices(m, n, k)
         wanted = expected(given)
@@ -46,7 +46,7 @@ def test_tiles_around_the_nest_leave_nothing_out(tiling: Tiling, tmp_path: Path)
         (found, *_) = match(product(m, n, k), FOUR).matches
         plan = make_plan(found, emulated=False, target=host(), parallel=True, choice=PlanChoice(tiling=tiling))
         functions.append(emit_match(found, f"t{at}", EmissionOptions(target=host(), plan=plan)))
-    library = compiled(functions, tmp_path, optimization="-O0")
+    library = compiled(functions, tmp_path)
     for function, (m, n, k) in zip(functions, sizes, strict=True):
         given = matrices(m, n, k)
         wanted = expected(given)
@@ -59,7 +59,7 @@ def test_results_that_start_at_zero_read_no_old_value(tmp_path: Path) -> None:
     for function in functions:
         given = matrices(5, 7, 3)
         wanted = expected(given, zero=True)
-        call(compiled([function], tmp_path, function.name, optimization="-O0"), function, given)
+        call(compiled([function], tmp_path, function.name), function, given)
         np.testing.assert_array_equal(given["C"], wanted)
 
 
@@ -70,14 +70,14 @@ def test_registers_without_a_text_that_clears_them_start_at_zero(tmp_path: Path)
     function = emit_match(found, "silent", EmissionOptions(target=host(), zero=True))
     given = matrices(5, 7, 3)
     wanted = expected(given, zero=True)
-    call(compiled([function], tmp_path, optimization="-O0"), function, given)
+    call(compiled([function], tmp_path), function, given)
     np.testing.assert_array_equal(given["C"], wanted)
 
 
 def test_nothing_past_the_arrays_is_read_or_written(tmp_path: Path) -> None:
     """The arrays lie in one block between marks, which stay."""
     functions = [emitted(m, n, k, f"g{m}", unroll=(2, 2)) for m, n, k in ((5, 7, 3), (3, 5, 2))]
-    library = compiled(functions, tmp_path, optimization="-O0")
+    library = compiled(functions, tmp_path)
     for function, (m, n, k) in zip(functions, ((5, 7, 3), (3, 5, 2)), strict=True):
         given, guarded, blocks = matrices(m, n, k), {}, []
         for name, values in given.items():

@@ -87,6 +87,8 @@ def test_floats_are_equal_only_up_to_rounding() -> None:
     assert outcome.verdict is Verdict.EQUAL
     assert outcome.reassociated
     assert not same_function(expression("$f * $g"), expression("$f * $g")).reassociated
+    outcome = same_function(expression("$f + 0.0f"), expression("$f"))
+    assert outcome.witness == "f[0] = -0.0: 0.0 against -0.0"
     multiplied_out = same_function(expression("($f + $g) * $f"), expression("$f * $f + $g * $f"))
     assert multiplied_out.verdict is Verdict.DIFFERENT   # -0 against 0
 

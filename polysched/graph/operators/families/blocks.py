@@ -49,6 +49,8 @@ def _np_to_space(site: Site, x: np.ndarray) -> np.ndarray:
 def _to_depth_types(site: Site) -> tuple[TensorType, ...]:
     own, size = site.type(), _block(site)
     n, c, h, w = own.shape
+    if not c.is_constant:
+        raise site.refusal("the number of channels is open", witness=str(own), hint="fix the size by sizes=")
     if any((e % size) != 0 for e in (h, w)):
         raise site.refusal("the space is no multiple of the block", witness=f"{own} by {size}")
     return (own.with_shape((n, c * size ** 2, h // size, w // size)),)

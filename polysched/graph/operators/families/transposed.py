@@ -59,6 +59,8 @@ def _transposed_types(site: Site) -> tuple[TensorType, ...]:
     dtype = one_type(site, range(len(site.inputs)))
     if x.rank < 3 or w.rank != x.rank or groups < 1 or w.shape[0] != x.shape[1] or int(w.shape[0]) % groups:
         raise site.refusal("data and weights do not fit together", witness=f"{x} and {w} in {groups} groups")
+    if not w.shape[1].is_constant:
+        raise site.refusal("the number of output channels is open", witness=str(w), hint="fix the size by sizes=")
     if tuple(site.attribute("kernel_shape", size := tuple(map(int, w.shape[2:])))) != size:
         raise site.refusal("kernel_shape is not that of the weights", witness=str(w))
     if site.has(2) and site.type(2).shape != (w.shape[1] * groups,):

@@ -27,6 +27,31 @@ def _running(node: Node, back: Back, g: str) -> Gradients:
                    reverse=1 - node.attribute("reverse", 0)), None
 
 
+def _counting(node: Node, back: Back, a: str, g: str) -> str:
+    """How much each step `y[i] = a[i] y[i - 1] + b[i]` counts: for itself, and through `a` for all behind it.
+
+    Nothing is divided by an element, so zeros among them are as good as other numbers.
+    """
+    axis, exclusive = node.inputs[-1], node.attribute("exclusive", 0)
+    own = g if exclusive else back.op("Mul", a, g)
+    later = back.op("Recurrence", a, own, axis, exclusive=1, reverse=1 - node.attribute("reverse", 0))
+    return later if exclusive else back.op("Add", g, later)
+
+
+def _running_product(node: Node, back: Back, g: str) -> Gradients:
+    """The product of the elements in front of each, times how much its step counts."""
+    x, axis = node.inputs
+    ahead = back.op("CumProd", x, axis, exclusive=1, reverse=node.attribute("reverse", 0))
+    return back.op("Mul", ahead, _counting(node, back, x, g)), None
+
+
+def _recurrence(node: Node, back: Back, g: str) -> Gradients:
+    a, b, axis = node.inputs
+    before = back.op("Recurrence", a, b, axis, exclusive=1, reverse=node.attribute("reverse", 0))
+    counting = _counting(node, back, a, g)
+    return back.op("Mul", before, counting), counting, None
+
+
 def _product(node: Node, back: Back, g: str) -> Gradients:
     """The product of all other elements, which is right where some are 0: of those in front and those behind."""
     x, axes = node.inputs[0], axes_of(node, back)
@@ -112,6 +137,7 @@ def _of_operand(node: Node, back: Back, g: str, own: Equation, place: int) -> st
 
 
 RULES: dict[str, Rule] = {
-    "CumSum": _running, "ReduceProd": _product, "SumPool": _window_sums, "ChannelSum": _channel_sums,
-    "ConvTranspose": _transposed, "Einsum": _by_equation, "AveragePool": _mean_of_windows}
+    "CumSum": _running, "CumProd": _running_product, "Recurrence": _recurrence, "ReduceProd": _product,
+    "SumPool": _window_sums, "ChannelSum": _channel_sums, "ConvTranspose": _transposed, "Einsum": _by_equation,
+    "AveragePool": _mean_of_windows}
 """By the operator."""

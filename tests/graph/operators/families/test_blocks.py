@@ -30,3 +30,13 @@ def test_extents_may_be_open() -> None:
     for n, h in ((1, 2), (3, 5)):
         x = np.arange(n * 24 * h, dtype=np.float32).reshape(n, 8, h, 3)
         np.testing.assert_array_equal(model.run({"x": x})["y"], interpret(graph, {"x": x})["y"])
+
+
+def test_open_channels_are_refused_before_anything_is_compiled() -> None:
+    graph = from_text("""graph g(x: float32[2, N, 4, 4]) {
+  let y = SpaceToDepth(x; blocksize=2)
+  return y
+}""")
+    with pytest.raises(UnsupportedGraphError, match="the number of channels is open"):
+        infer(graph)
+    assert interpret(graph, {"x": np.zeros((2, 3, 4, 4), np.float32)})["y"].shape == (2, 12, 2, 2)

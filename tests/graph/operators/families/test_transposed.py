@@ -45,3 +45,12 @@ def test_a_transposed_convolution_of_open_extents() -> None:
     for sizes in ({"H": 1, "W": 4}, {"H": 5, "W": 2}):
         known = infer(bind(graph, sizes)).types
         assert [types[n].bound(sizes) for n in "yz"] == [known[n] for n in "yz"]
+
+
+def test_open_output_channels_are_refused_before_anything_is_compiled() -> None:
+    graph = from_text("""graph g(x: float32[1, 2, 5], w: float32[2, M, 3]) {
+  let y = ConvTranspose(x, w)
+  return y
+}""")
+    with pytest.raises(UnsupportedGraphError, match="the number of output channels is open"):
+        infer(graph)

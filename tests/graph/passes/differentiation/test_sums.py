@@ -40,6 +40,40 @@ def test_a_product_with_zeros(zeros: int) -> None:
     assert interpret(graph, {"x": x})["d"].tolist() == wanted
 
 
+@pytest.mark.parametrize("reverse", [0, 1])
+@pytest.mark.parametrize("exclusive", [0, 1])
+@pytest.mark.parametrize("zeros", [(), (2,), (0,), (1, 3), (0, 1, 2, 3, 4)])
+def test_a_running_product_with_zeros(zeros: tuple[int, ...], exclusive: int, reverse: int) -> None:
+    graph = differentiated(from_text(f"""graph g(x: float64[2, 5], w: float64[2, 5]) {{
+  const last: int64[] = [1]
+  let p = CumProd(x, last; exclusive={exclusive}, reverse={reverse})
+  let y = Mul(p, w)
+  let d = Gradient(x; xs=["x"], y="y")
+  return d
+}}"""))
+    x, w = np.arange(2.0, 12).reshape(2, 5), np.array([[1.0, -2, 3, 5, -7], [2, 1, -1, 4, 3]])
+    x[0, list(zeros)] = 0
+    own, weights = (np.flip(v, 1) if reverse else v for v in (x, w))
+    wanted = np.zeros((2, 5))
+    for row, k, j in np.ndindex(2, 5, 5):
+        factors = range(k + 1 - exclusive)
+        wanted[row, j] += weights[row, k] * np.prod([own[row, i] for i in factors if i != j]) * (j in factors)
+    np.testing.assert_allclose(interpret(graph, {"x": x, "w": w})["d"], np.flip(wanted, 1) if reverse else wanted)
+
+
+@pytest.mark.parametrize("x", [(2.0, 3.0, 5.0), (0.0, 3.0, 5.0), (0.0, 3.0, 0.0)])
+def test_a_second_derivative_of_a_running_product(x: tuple[float, float, float]) -> None:
+    graph = differentiated(from_text("""graph g(x: float64[3]) {
+  const zero: int64[] = [0]
+  let p = CumProd(x, zero)
+  let d = Gradient(x; xs=["x"], y="p")
+  let e = Gradient(x; xs=["x"], y="d")
+  return e
+}"""))
+    a, b, c = x   # the sum of d is 1 + b + b c + a + a c + a b
+    assert interpret(graph, {"x": np.array(x)})["e"].tolist() == [1 + c + b, 1 + c + a, b + a]
+
+
 @pytest.mark.parametrize("attributes", [
     "group=1", "strides=[2, 1], pads=[1, 0, 0, 1]", "strides=[2, 3], output_padding=[1, 2]", "dilations=[2, 1]",
     "group=2, strides=[1, 2]", 'auto_pad="SAME_UPPER", strides=[2, 2]'])
