@@ -114,9 +114,8 @@ class StatementBuilder:
             raise x.refuse("a constant is written", node, hint="drop `const` from the declaration")
         firsts = [self._affine(s, domain) for s in begin.subscripts]
         numbers = [self._affine(c, domain) for c in counts]
-        lengths = [self._affine(r, domain) for r in rows]
-        if (not _inside(x, domain, firsts, numbers, array.extents, stored=at.through_memory)
-                or not _has_rows(x, domain, lengths, array.extents)):
+        if not (_inside(x, domain, firsts, numbers, array.extents, stored=at.through_memory)
+                and self._has_rows(rows, array.extents, domain)):
             firsts, numbers = [None] * len(firsts), [None] * len(numbers)
         single = begin.subscripts[0] if len(begin.subscripts) == len(numbers) == 1 else None
         reference = f"{self.name}_{'w' if writes else 'r'}{self.writes if writes else self.reads}"
@@ -128,6 +127,15 @@ class StatementBuilder:
             polynomial=None if single is None or numbers[0] is None else subscript_polynomial(x, single, domain),
             count=numbers[0] if single is not None else None))
         return reference, ctype.dtype
+
+    def _has_rows(self, rows: Sequence[c_ast.Node | None], extents: Sequence[isl.PwAff | None],
+                  domain: isl.Set) -> bool:
+        """Whether an array's last dimensions certainly have the lengths that a function takes its rows to have."""
+        some, own = domain.intersect(self.x.context), extents[len(extents) - len(rows):]
+        lengths = [self._affine(row, domain) for row in rows]
+        return len(own) == len(lengths) and all(
+            length is not None and extent is not None and some.is_subset(length.eq_set(extent))
+            for length, extent in zip(lengths, own, strict=True))
 
     def _affine(self, node: c_ast.Node | None, domain: isl.Set) -> isl.PwAff | None:
         if node is None:
@@ -168,16 +176,6 @@ def _inside(x: Extraction, domain: isl.Set, firsts: Sequence[isl.PwAff | None], 
                 first.ge_set(polyhedra.constant(0)).intersect(first.add(count).le_set(extent))):
             return False
     return True
-
-
-def _has_rows(x: Extraction, domain: isl.Set, lengths: Sequence[isl.PwAff | None],
-              extents: Sequence[isl.PwAff | None]) -> bool:
-    """Whether an array's last dimensions certainly have the lengths that a function takes its rows to have."""
-    some = domain.intersect(x.context)
-    own = extents[len(extents) - len(lengths):]
-    return len(own) == len(lengths) and all(
-        length is not None and extent is not None and some.is_subset(length.eq_set(extent))
-        for length, extent in zip(lengths, own, strict=True))
 
 
 def expression(b: StatementBuilder, node: c_ast.Node, domain: isl.Set) -> Expr:
