@@ -63,7 +63,7 @@ class MeshLimits:
     reshaped_operators: int = constant(
         100, unit="operators", source="of a graph whose shapes are chosen by messages, too: 54 take half a minute")
     reshaped_cores: int = constant(
-        256, unit="cores", source="of a mesh for that: 4 operators take half a minute on 16x16, over a minute on 32x32")
+        256, unit="cores", source="of a mesh for that: 4 operators take 6 s of processor time on 16x16")
     # packing.py
     packing_tries: int = constant(
         20_000, unit="tries", source="of a rectangle at the first free core in `corner_first`; about a second")
