@@ -94,7 +94,7 @@ def restartable(dependences: Dependences, instances: isl.UnionSet) -> Restart:
 
 def _small(elements: isl.Set) -> isl.Set:
     """Those at small sizes, where there are some: a sample at the largest sizes says less to a reader."""
-    names = [elements.get_dim_name(isl.dim_type.param, n) for n in range(elements.dim(isl.dim_type.param))]
+    names = [str(elements.get_dim_name(isl.dim_type.param, n)) for n in range(elements.dim(isl.dim_type.param))]
     if not names:
         return elements
     small = isl.Set.read_from_str(isl.DEFAULT_CONTEXT, f"[{', '.join(names)}] -> {{ : "

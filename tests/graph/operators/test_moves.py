@@ -21,3 +21,16 @@ def test_parts_of_a_result_are_moved_apart() -> None:
     moves = [Move(p, (Size(2),), (Place.of(0, (0, 1)),), (Place.of(p, (0, 2)),)) for p in (0, 1)]
     assert not moves[1].is_whole
     assert list(moved(moves, [np.array([1, 2]), np.array([3, 4])], (4,))) == [1, 3, 2, 4]
+
+
+def test_subscripts_from_an_operand_count_from_the_end_below_zero() -> None:
+    move = gathered(0, (4,), [Place.read(1, [Place.of(0, (0, 1))])])
+    assert not move.is_affine
+    assert list(moved([move], [np.array([5, 6, 7]), np.array([0, -1, 2, -3])], (4,))) == [5, 7, 7, 5]
+
+
+def test_what_comes_to_one_place_is_combined() -> None:
+    summed = Move(0, (Size.of(4),), (Place.of(0, (0, 1)),), (Place.read(1, [Place.of(0, (0, 1))]),), "add")
+    base = gathered(2, (2,), [Place.of(0, (0, 1))])
+    assert list(moved([base, summed], [np.array([1, 2, 3, 4]), np.array([0, 1, -1, 0]), np.array([10, 20])],
+                      (2,))) == [15, 25]
