@@ -110,8 +110,8 @@ class StatementBuilder:
         x = self.x
         at, begin = resolve_place(x, node), resolve_place(x, first)
         array, ctype = array_of(x, node, at)
-        if writes and ctype.constant and at.symbol.origin is not Origin.REGION:
-            raise x.refuse("a constant is written", node, hint="drop `const` from the declaration")
+        if writes:
+            _check_variable(x, node, at, ctype)
         firsts = [self._affine(s, domain) for s in begin.subscripts]
         numbers = [self._affine(c, domain) for c in counts]
         if not (_inside(x, domain, firsts, numbers, array.extents, stored=at.through_memory)
@@ -154,6 +154,12 @@ class StatementBuilder:
                                 hint="subscript the array itself")
         inside = values[-1].ge_set(polyhedra.constant(0)).intersect(values[-1].lt_set(extent))
         self.x.require(domain, inside, kind=INSIDE_ROWS, text="a pointer along a row stays inside the row", node=node)
+
+
+def _check_variable(x: Extraction, node: c_ast.Node, place: Place, ctype: Scalar) -> None:
+    """Refuse to write what the file declares constant."""
+    if ctype.constant and place.symbol.origin is not Origin.REGION:
+        raise x.refuse("a constant is written", node, hint="drop `const` from the declaration")
 
 
 def _inside(x: Extraction, domain: isl.Set, firsts: Sequence[isl.PwAff | None], counts: Sequence[isl.PwAff | None],
