@@ -20,7 +20,7 @@ the kernels `conv`, `dblock` and `cblock` by their formal arguments.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -177,18 +177,30 @@ def _node(line: str, where: str) -> KernelNode:
     kind = next((k for k in (*KINDS, *OUTSIDE) if name.startswith(k)), None)
     if kind is None or not re.fullmatch(_NAME, name):
         raise UsageError(f"a kernel is one of {', '.join(KINDS)}, and its name begins so", where=where, witness=name)
-    labels = [word.removeprefix("name=") for word in words if word.startswith("name=")]
-    words = [word for word in words if not word.startswith("name=")]
-    if len(labels) > 1 or labels == [""]:
-        raise UsageError("a kernel has one name besides", where=where, witness=line)
-    found = [_ARGUMENT.fullmatch(word) for word in words]
-    arguments = tuple((m[1], int(m[2])) for m in found if m)
-    if len(arguments) < len(words):
-        raise UsageError("an argument is NAME=NUMBER, at least 1 and of nine digits at most", where=where,
-                         witness=next(w for w, m in zip(words, found, strict=True) if not m))
+    label, rest = _label(words, line, where)
+    arguments = _arguments(rest, where)
     if kind in KINDS and sorted(a.upper() for a, _ in arguments) != sorted(KINDS[kind]):
         raise UsageError(f"the arguments of {kind} are {', '.join(KINDS[kind])}", where=where, witness=line)
-    return KernelNode(name=name, kind=kind, arguments=arguments, label="".join(labels))
+    return KernelNode(name=name, kind=kind, arguments=arguments, label=label)
+
+
+def _label(words: Sequence[str], line: str, where: str) -> tuple[str, list[str]]:
+    """The label among the words of a kernel, and the other words."""
+    labels = [word.removeprefix("name=") for word in words if word.startswith("name=")]
+    if len(labels) > 1 or labels == [""]:
+        raise UsageError("a kernel has one name besides", where=where, witness=line)
+    return "".join(labels), [word for word in words if not word.startswith("name=")]
+
+
+def _arguments(words: Sequence[str], where: str) -> tuple[tuple[str, int], ...]:
+    found = []
+    for word in words:
+        match = _ARGUMENT.fullmatch(word)
+        if match is None:
+            raise UsageError("an argument is NAME=NUMBER, at least 1 and of nine digits at most", where=where,
+                             witness=word)
+        found.append((match[1], int(match[2])))
+    return tuple(found)
 
 
 def _edge(line: str, nodes: Mapping[str, KernelNode], where: str) -> KernelEdge:

@@ -23,12 +23,12 @@ class RuntimeLimits:
         4.3e-5, unit="s", source="of a reset by signal and siglongjmp, median under SCHED_FIFO; shorter tiles yield")
     most_resets: int = constant(
         3, unit="resets", source="of a run in a row, so that it ends; first guess")
-    # scheduler_source.py
     rest_share: float = constant(
         0.07, unit="1", source="of the time that SCHED_FIFO threads take: left to ordinary ones, to which Linux gives "
                                "0.05 of each second in one piece otherwise (sched_rt_runtime_us)")
     rest_every: float = constant(
         0.01, unit="s", source="between two rests of best effort under SCHED_FIFO, of which each is that share")
+    # scheduler_source.py
     again_seconds: float = constant(
         2e-5, unit="s", source="until a reset that found the run in the C library is tried again; half of one")
     fifo_priority: int = constant(
