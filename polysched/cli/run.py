@@ -134,8 +134,7 @@ def run(arguments: argparse.Namespace) -> int:
                               {"measurement": measurement_to_json(measurement)})
         if arguments.results and measurement.experiment not in known:
             keep(measurement, arguments.results)
-        for line in checked:
-            print(line, file=sys.stderr if STANDARD_OUTPUT in _written(arguments) else sys.stdout)
+        _tell(checked, arguments)
         return show(measurement, to_errors=STANDARD_OUTPUT in _written(arguments), safe=arguments.safe,
                     device=chosen_device(arguments), cut="tf32" in arguments.tensor_cores)
 
@@ -178,6 +177,12 @@ def effects_lines(transformed: TransformedFile, arguments: argparse.Namespace, s
             raise WrongResultError(f"{each}", where=source.path,
                                    hint="declare all that the function reads and writes: `reads x[0:n] writes y[0:n]`")
     return [str(each) for each in checked]
+
+
+def _tell(lines: Sequence[str], arguments: argparse.Namespace) -> None:
+    """Print lines where no file goes."""
+    for line in lines:
+        print(line, file=sys.stderr if STANDARD_OUTPUT in _written(arguments) else sys.stdout)
 
 
 def _written(arguments: argparse.Namespace) -> tuple[str | None, ...]:
