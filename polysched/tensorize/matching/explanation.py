@@ -32,7 +32,8 @@ from polysched.target.one_line import OneLine
 from polysched.tensorize.description.contraction import Kind
 from polysched.tensorize.description.intrinsic import Intrinsic, LoadMode
 from polysched.tensorize.description.semantics import is_table_read, table_of
-from polysched.tensorize.equality.normal_form import Form, Polynomial
+from polysched.tensorize.equality.float_terms import Polynomial
+from polysched.tensorize.equality.normal_form import Form
 from polysched.tensorize.limits import LIMITS
 from polysched.tensorize.matching.encoding import Encoding, Extents
 from polysched.tensorize.matching.facts import Fact
