@@ -32,7 +32,8 @@ class RuntimeLimits:
     again_seconds: float = constant(
         2e-5, unit="s", source="until a reset that found the run in the C library is tried again; half of one")
     fifo_priority: int = constant(
-        10, unit="priority", source="of threads under SCHED_FIFO: above all ordinary ones, below those of the kernel")
+        10, unit="priority", source="of who releases requests under SCHED_FIFO, one more than of who runs jobs: above "
+                                   "all ordinary threads, below those of the kernel")
     # dataflow/cluster.py
     most_cluster_workers: int = constant(
         4096, unit="processes", source="first guess; 4 were tried")

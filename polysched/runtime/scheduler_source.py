@@ -418,7 +418,7 @@ int polysched_serve(struct job *jobs, long count, const struct options *options,
   if (!team)
     return 1;
   memset(team, 0, options->workers * sizeof *team);
-  struct sched_param before, high = {.sched_priority = FIFO_PRIORITY};
+  struct sched_param before, high = {.sched_priority = FIFO_PRIORITY}, low = {.sched_priority = FIFO_PRIORITY - 1};
   int policy;
   pthread_getschedparam(pthread_self(), &policy, &before);
   told->fifo = options->fifo && !pthread_setschedparam(pthread_self(), SCHED_FIFO, &high);
@@ -433,12 +433,17 @@ int polysched_serve(struct job *jobs, long count, const struct options *options,
   s.ended = all_done(&s);
   pthread_t resting;
   const int with_rest = told->fifo && options->preempt && !pthread_create(&resting, 0, have_rest, &s);
+  /* Workers inherit a lower priority: where they have all cores, nobody of equal priority would release a request. */
+  if (told->fifo)
+    pthread_setschedparam(pthread_self(), SCHED_FIFO, &low);
   long started = 0;
   for (; started < options->workers; started++) {
     team[started].state = &s;
     if (pthread_create(&threads[started], 0, work, &team[started]))
       break;
   }
+  if (told->fifo)
+    pthread_setschedparam(pthread_self(), SCHED_FIFO, &high);
   if (started == options->workers)
     release_all(&s);
   pthread_mutex_lock(&s.lock);
@@ -465,4 +470,4 @@ int polysched_serve(struct job *jobs, long count, const struct options *options,
 }
 """.replace("RESET_SIGNAL", "SIGUSR2").replace("AGAIN_NANOSECONDS", str(round(1e9 * LIMITS.again_seconds))).replace(
     "MOST_WORKERS", str(LIMITS.most_workers)).replace("FIFO_PRIORITY", str(LIMITS.fifo_priority))
-"""Threads inherit the policy of the one that starts them: with SCHED_FIFO all of them run under it."""
+"""Threads inherit policy and priority of the one that starts them: with SCHED_FIFO all of them run under it."""

@@ -1,5 +1,6 @@
 """Two queues over threads: every request is served, everything ends, results are those of a plain run."""
 
+import os
 import subprocess
 import sys
 import time
@@ -63,6 +64,17 @@ def test_rests_under_fifo_change_no_result_and_are_no_yields(monkeypatch) -> Non
     assert (served["patient"].runs, served["patient"].stops, len(served.yields)) == (3, 0, 0)
     assert start.tobytes() == expected.tobytes()
     assert served.seconds > served["patient"].seconds * (1 + serving.LIMITS.rest_share / 2)
+
+
+def test_requests_are_released_under_fifo_where_best_effort_has_all_cores() -> None:
+    cores = min(len(os.sched_getaffinity(0)), serving.LIMITS.most_workers)
+    patient = [Job(name=f"patient {n}", kernel=sweeps(), requests=1,
+                   arguments={"steps": 5000, "a": RNG.random((90, 90))}) for n in range(cores)]
+    served = serve([real_time(first=0.02), *patient], ServeOptions(workers=cores, pad=False, fifo=True))
+    if not served.fifo:
+        pytest.skip("the system does not grant SCHED_FIFO")
+    assert served["urgent"].runs == 12
+    assert all(served[job.name].stops for job in patient)
 
 
 def test_a_job_that_is_stopped_often_has_the_results_of_one_that_is_not() -> None:
