@@ -37,7 +37,7 @@ class Annealed:
 def anneal(graph: OperatorGraph, target: MeshTarget, rectangles: Sequence[Rectangle], *, seed: int = 0,
            moves: int | None = None, choices: Sequence[Sequence[Shape]] | None = None,
            turns: bool = False, soft: bool = False, traffic: Traffic | None = None) -> Annealed:
-    """The best placement that moves and swaps of rectangles come to; never one that is worse than the first.
+    """The best placement that moves, shapes and turns come to; never one that is worse than the first.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def _changed(ledger: Ledger, board: _Board, draw: random.Random, choices: Sequen
 
 
 def _proposal(ledger: Ledger, board: _Board, draw: random.Random) -> dict[int, Rectangle]:
-    """New places of one or two operators; none where the drawn ones meet something."""
+    """A new place of an operator, and of those that stood there; none where these have no other one."""
     number = draw.randrange(len(ledger.rectangles))
     old = ledger.rectangles[number]
     new = _near(ledger, number, draw) if draw.random() < LIMITS.near_share else None
@@ -123,7 +123,7 @@ def _proposal(ledger: Ledger, board: _Board, draw: random.Random) -> dict[int, R
 
 def _reshaped(ledger: Ledger, board: _Board, choices: Sequence[Sequence[Shape]],
               draw: random.Random) -> dict[int, Rectangle]:
-    """Another shape of an operator, on free cores and its own; none where the drawn place meets another one."""
+    """Another shape of an operator, on at least one core of its own, and new places of those that stood there."""
     number = draw.randrange(len(ledger.rectangles))
     old, shape = ledger.rectangles[number], draw.choice(choices[number])
     rows, columns = ledger.target.rows - shape.rows, ledger.target.columns - shape.columns

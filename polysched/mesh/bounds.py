@@ -51,8 +51,13 @@ def layers_bound(choices: Sequence[Sequence[Shape]]) -> float:
 
 
 def hop_bytes_bound(graph: OperatorGraph, shapes: Sequence[Shape], target: MeshTarget) -> int:
-    """Bytes times hops of these shapes: the partners of each operator at their best around it, none on another."""
+    """Bytes times hops of these shapes, as `partner_bounds` says."""
     return sum(bound for _, bound in partner_bounds(graph, shapes, target))
+
+
+def partners_are_weighed(graph: OperatorGraph, target: MeshTarget) -> bool:
+    """Whether a graph and its mesh are small enough for a bound of all partners of an operator together."""
+    return len(graph.operators) <= LIMITS.around_operators and target.rows * target.columns <= LIMITS.around_cores
 
 
 def partner_bounds(graph: OperatorGraph, shapes: Sequence[Shape],
@@ -62,7 +67,7 @@ def partner_bounds(graph: OperatorGraph, shapes: Sequence[Shape],
     A set joins an operator to some of its partners: of two operators, the one with more partners has their messages.
     On larger meshes, or of more operators, than `LIMITS` says, every message is on its own.
     """
-    if len(graph.operators) > LIMITS.around_operators or target.rows * target.columns > LIMITS.around_cores:
+    if not partners_are_weighed(graph, target):
         return [((message,), least_hop_bytes(graph.messages[message], shapes[source], shapes[sink], target))
                 for message, (source, sink) in enumerate(graph.ends)]
     partners = [len({end for m in own for end in graph.ends[m]}) for own in graph.touching]

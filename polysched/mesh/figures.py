@@ -6,7 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from polysched.mesh.bounds import hop_bytes_bound, interval_bound, latency_bound, layers_bound, load_bound
+from polysched.mesh.bounds import (
+    hop_bytes_bound,
+    interval_bound,
+    latency_bound,
+    layers_bound,
+    load_bound,
+    partners_are_weighed,
+)
 from polysched.mesh.cost import Ledger
 from polysched.mesh.limits import LIMITS
 from polysched.mesh.operators import OperatorGraph
@@ -35,6 +42,9 @@ def figures_of(ledger: Ledger, shapes: Sequence[Shape], choices: Sequence[Sequen
     load, load_why = load_bound(graph, shapes, target)
     alone = hop_bytes_bound(graph, shapes, target)
     hops = max(alone, proven_hop_bytes)
+    hops_why = ("proved by CP-SAT" if hops > alone else
+                "partners of an operator around it, none on another" if partners_are_weighed(graph, target) else
+                "every message alone, between neighbours")
     score = LIMITS.congestion_weight * load + hops
     standing = [(*front, shape) for front, shape in zip(choices, shapes, strict=True)]
     layers = layer_by_layer(graph, standing, target, ledger.traffic)
@@ -46,8 +56,7 @@ def figures_of(ledger: Ledger, shapes: Sequence[Shape], choices: Sequence[Sequen
         Figure(name="layer_by_layer", unit="s", value=layers, bound=layers_bound(choices), holds=ANY,
                why="every operator at its fastest, one after the other"),
         Figure(name="largest_load", unit="B", value=ledger.largest, bound=load, holds=THESE, why=load_why),
-        Figure(name="hop_bytes", unit="B", value=ledger.hop_bytes, bound=hops, holds=THESE,
-               why="proved by CP-SAT" if hops > alone else "partners of an operator around it, none on another"),
+        Figure(name="hop_bytes", unit="B", value=ledger.hop_bytes, bound=hops, holds=THESE, why=hops_why),
         Figure(name="score", unit="B", value=ledger.score, bound=score, holds=THESE,
                why=f"{LIMITS.congestion_weight} times the bound of the load, and that of the byte hops"))
     return {f.name: f for f in listed}

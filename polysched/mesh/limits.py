@@ -24,6 +24,9 @@ class MeshLimits:
     # shapes.py
     buffers: int = constant(
         2, unit="copies", source="of every input of an operator: one is read while the next one arrives")
+    # traffic.py
+    most_flows: int = constant(
+        1 << 17, unit="flows", source="that are kept for the same places of a message: about 1 kB each on 8x8")
     # cost.py
     congestion_weight: int = constant(
         100, unit="1", source="first guess: a byte over one hop is worth 1, one on the most loaded link so much")

@@ -70,7 +70,7 @@ def place(graph: OperatorGraph | Plan, target: MeshTarget, options: PlaceOptions
 
     Shapes are those with which the slowest operator is as fast as the cores allow; then positions make
     `LIMITS.congestion_weight` times the largest load plus all byte hops small, and so do other shapes that are as fast
-    (`shaping.reshaped`); then messages are turned. Cores that dead ones cut off from most others are not used.
+    (`shaping.reshaped`) and turns of messages. Cores that dead ones cut off from most others are not used.
 
     Raises
     ------

@@ -21,6 +21,7 @@ from typing import TypeAlias
 import numpy as np
 
 from polysched.errors import PlacementError
+from polysched.mesh.limits import LIMITS
 from polysched.mesh.operators import Message
 from polysched.mesh.shapes import Rectangle, Shape
 from polysched.mesh.target import MeshTarget
@@ -81,7 +82,7 @@ def piece_sizes(message: Message, source: Shape, sink: Shape) -> np.ndarray:
 
 
 class Traffic:
-    """Makes the flows of messages on one mesh, and keeps those that it made."""
+    """Makes the flows of messages on one mesh, and keeps the last ones that it made, at most `LIMITS.most_flows`."""
 
     def __init__(self, target: MeshTarget) -> None:
         self.target = target
@@ -100,18 +101,22 @@ class Traffic:
         """
         if self.target.dead:
             whole = (message.bytes, message.cut, source, sink, order)
-            if whole not in self._straight:
-                self._straight[whole] = self._around(message, source, sink, order)
-            return self._straight[whole]
+            return self._straight.get(whole) or self._keep(whole, self._around(message, source, sink, order))
         row, column = min(source.row, sink.row), min(source.column, sink.column)
         key = (message.bytes, message.cut, sink.row - source.row, sink.column - source.column, source.rows,
                source.columns, sink.rows, sink.columns, order)
-        if key not in self._straight:
+        kept = self._straight.get(key)
+        if kept is None:
             source = Rectangle(source.row - row, source.column - column, source.rows, source.columns)
             sink = Rectangle(sink.row - row, sink.column - column, sink.rows, sink.columns)
-            self._straight[key] = self._flow(message, source, sink, *self._ends(message, source, sink), order)
-        kept = self._straight[key]
+            kept = self._keep(key, self._flow(message, source, sink, *self._ends(message, source, sink), order))
         return Flow(kept.links + (row * self.target.columns + column), kept.loads, kept.hop_bytes, kept.hops)
+
+    def _keep(self, key: tuple[object, ...], flow: Flow) -> Flow:
+        if len(self._straight) >= LIMITS.most_flows:
+            self._straight.clear()
+        self._straight[key] = flow
+        return flow
 
     def _ends(self, message: Message, source: Rectangle, sink: Rectangle) -> tuple[np.ndarray, np.ndarray]:
         """From where to where each piece goes on the mesh, as an array (4, pieces), and its bytes."""

@@ -41,6 +41,15 @@ def test_a_proved_bound_is_told() -> None:
     assert (figure.bound, figure.why) == (13, "proved by CP-SAT")
 
 
+def test_on_a_large_mesh_every_message_is_alone() -> None:
+    for columns, why in ((3, "partners of an operator around it, none on another"),
+                         (300, "every message alone, between neighbours")):
+        target = MeshTarget(rows=1, columns=columns)
+        choices = fronts(GRAPH, target)
+        ledger = Ledger(GRAPH, target, [Rectangle(0, c, 1, 1) for c in range(3)])
+        assert figures_of(ledger, [f[0] for f in choices], choices)["hop_bytes"].why == why
+
+
 def test_a_figure_below_its_bound_is_a_fault() -> None:
     ledger = Ledger(GRAPH, TARGET, [Rectangle(0, c, 1, 1) for c in range(3)])
     shapes = [f[0] for f in fronts(GRAPH, TARGET)]

@@ -1,10 +1,13 @@
 """Loads of single messages by hand, with and without dead cores."""
 
+import itertools
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from polysched.errors import PlacementError
-from polysched.mesh import MeshTarget, Message, Rectangle
+from polysched.mesh import MeshTarget, Message, Rectangle, traffic
 from polysched.mesh.traffic import Traffic, pieces, total_loads
 
 MESH = MeshTarget(rows=3, columns=3)
@@ -59,6 +62,17 @@ def test_a_way_goes_around_dead_cores() -> None:
     assert sum(loads.values()) == 20
     straight, _ = loads_of(broken, message, Rectangle(1, 0, 1, 1), Rectangle(1, 2, 1, 1))
     assert straight.detours == ()
+
+
+@pytest.mark.parametrize("target", [MESH, MeshTarget(rows=3, columns=3, dead=((1, 1),))])
+def test_few_flows_are_kept(target, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(traffic, "LIMITS", replace(traffic.LIMITS, most_flows=2))
+    message, first, kept = Message(source="a", sink="b", bytes=6), Rectangle(0, 0, 1, 1), Traffic(target)
+    for row, column in [place for place in itertools.product(range(3), repeat=2) if place not in ((0, 0), (1, 1))] * 2:
+        there = Rectangle(row, column, 1, 1)
+        flow, again = kept.flow(message, first, there, "xy"), Traffic(target).flow(message, first, there, "xy")
+        assert (flow.links.tolist(), flow.loads.tolist()) == (again.links.tolist(), again.loads.tolist())
+        assert len(kept._straight) <= 2
 
 
 def test_a_mesh_that_is_cut_apart_is_refused() -> None:
