@@ -40,7 +40,7 @@ OF_SUBJECTS = frozenset({
     "tests/tensorize/conformance/test_conformance.py::test_the_matcher_sees_the_function_of_the_text",
     "tests/tensorize/conformance/test_cross_compile.py::test_the_c_of_an_instruction_compiles",
     "tests/tensorize/description/test_agreement.py::test_the_readings_of_shipped_texts_agree"})
-"""Functions whose parameters are operators, instructions, goldens, rooms: what one does says little of the others."""
+"""Functions whose parameters are operators, instructions, goldens: what one does says little of the others."""
 WHOLE = "tests/architecture/"
 """Where nothing is left to campaigns: a rule holds for every room."""
 MOST_SECONDS = 0.08
