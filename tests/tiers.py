@@ -43,7 +43,7 @@ OF_SUBJECTS = frozenset({
 """Functions whose parameters are operators, instructions, goldens: what one does says little of the others."""
 WHOLE = "tests/architecture/"
 """Where nothing is left to campaigns: a rule holds for every room."""
-MOST_SECONDS = 0.08
+MOST_SECONDS = 0.02
 """What a function's tests take at most on average over their parameters for it to be quick."""
 
 

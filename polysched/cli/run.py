@@ -148,9 +148,9 @@ def check_sizes(arguments: argparse.Namespace, scops: Sequence[Scop]) -> None:
     """
     from polysched.measure.programs.problem_size import choose_size
     functions = {scop.source.function for scop in scops if scop.source is not None}
-    wanted = arguments.function if arguments.function in functions else None
-    own = [scop for scop in scops if wanted is None or (scop.source is not None and scop.source.function == wanted)]
-    if own and (wanted is not None or len(functions) == 1):
+    wanted = {arguments.function} if arguments.function else functions
+    own = [scop for scop in scops if scop.source is not None and scop.source.function in wanted]
+    if own and len(wanted) == 1:   # else no function is measured, which is refused later
         choose_size(own, dict(arguments.size))
 
 

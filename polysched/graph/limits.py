@@ -153,6 +153,9 @@ class GraphLimits:
     least_apart: int = constant(
         1 << 20, unit="bytes", source="of a constant that is read into an array of its own: copies of shorter ones "
                                       "cost little, and shapes, which onnx looks into, are short")
+    most_fields: int = constant(
+        1 << 20, unit="fields", source="that are walked one by one in Python: some seconds; a file of more is left "
+                                       "to protobuf, and real models have one per node, value and constant")
 
     # reading/checked_nodes.py
     most_attribute_elements: int = constant(

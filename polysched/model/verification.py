@@ -180,7 +180,8 @@ def _whole_difference(name: str, left: np.ndarray, right: np.ndarray) -> Differe
 def _whole_distances(found: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     """The absolute differences of whole numbers of one type, which are at most 2**64 - 1."""
     more, less = np.maximum(found, wanted).astype(np.uint64), np.minimum(found, wanted).astype(np.uint64)
-    distances: np.ndarray = more - less   # modulo 2**64, as negative numbers were converted
+    with np.errstate(over="ignore"):   # modulo 2**64, as negative numbers were converted
+        distances: np.ndarray = more - less
     return distances
 
 

@@ -61,8 +61,10 @@ def compiler_flags(regions: Iterable[Optimized]) -> tuple[str, ...]:
 
 
 Region = Callable[[Scop, PipelineOptions, dict[str, float]], Optimized]
-Check = Callable[[Sequence[Scop]], None]
 """All stages of one region."""
+
+Check = Callable[[Sequence[Scop]], None]
+"""Refuses the regions of a file, as they were read, where something cannot work."""
 
 
 def optimize(path_or_scop: str | Path | Scop, options: PipelineOptions | None = None, *,

@@ -23,7 +23,7 @@ from polysched.pipeline.files import TransformedFile, optimize
 from polysched.pipeline.optimized import Optimized
 from polysched.pipeline.options import PipelineOptions
 from polysched.scop import from_c_text
-from tests.cli.command import PRODUCT, REFUSED, RUN_FAILED, WRONG_RESULT, is_refusal, polysched
+from tests.cli.command import PRODUCT, REFUSED, RUN_FAILED, SCALING, WRONG_RESULT, is_refusal, polysched
 from tests.report import made_results
 
 QUICK = ("--pairs", "3", "--budget", "1", "--threads", "2")
@@ -147,6 +147,12 @@ def test_senseless_sizes_are_refused_before_anything_is_computed(
     (tmp_path / "in.c").write_text(PRODUCT)
     assert main(["run", str(tmp_path / "in.c"), "--size", *sizes]) == REFUSED
     assert sizes[0].split("=")[0] in capsys.readouterr().err
+
+
+def test_sizes_are_those_of_the_named_function(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "in.c").write_text(SCALING)
+    assert main(["run", str(tmp_path / "in.c"), "--function", "other", "--size", "n=0"]) == REFUSED
+    assert "no function other contains a scop" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("size", "message"), [

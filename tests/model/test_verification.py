@@ -70,6 +70,12 @@ def test_whole_numbers_are_compared_to_the_last_digit(found: np.generic, wanted:
     assert not check(right, right, "it")
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_single_whole_number_is_compared_without_a_warning() -> None:
+    (difference,) = differences({"y": np.array(-3)}, {"y": np.array(4)})
+    assert (difference.largest, difference.place) == (7, ())
+
+
 def test_times_are_ratios() -> None:
     run = by_interpreter(GRAPH)
     times = timed(run, run, random_inputs(GRAPH), rounds=5)

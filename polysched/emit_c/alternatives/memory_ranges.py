@@ -50,8 +50,11 @@ def memory_of_value(spelling: str) -> MemoryRange:
     return MemoryRange(begin=f"(const char *)&({spelling})", end=f"(const char *)(&({spelling}) + 1)")
 
 
-_KNOWN: WeakKeyDictionary[Scop, dict[tuple[str, int], MemoryRange | None]] = WeakKeyDictionary()
-"""What was found within a budget for arrays of a Scop, which is asked for to judge a region and to test it."""
+_KNOWN: WeakKeyDictionary[Scop, dict[tuple[str, int], MemoryRange]] = WeakKeyDictionary()
+"""What was found within a budget for arrays of a Scop, which is asked for to judge a region and to test it.
+
+Nothing is noted where nothing was found: a budget around may have ended, which whoever asks next does not have.
+"""
 
 
 def memory_of(scop: Scop, array: Array) -> MemoryRange | None:
@@ -64,9 +67,10 @@ def memory_of(scop: Scop, array: Array) -> MemoryRange | None:
     if array.is_scalar:
         return memory_of_value(array.c_element)
     known, asked = _KNOWN.setdefault(scop, {}), (array.name, MOST_OPERATIONS)
-    if asked not in known:
-        known[asked] = with_budget(MOST_OPERATIONS, lambda: _touched_memory(scop, array))
-    return known[asked]
+    found = known.get(asked) or with_budget(MOST_OPERATIONS, lambda: _touched_memory(scop, array))
+    if found is not None:
+        known[asked] = found
+    return found
 
 
 def _touched_memory(scop: Scop, array: Array) -> MemoryRange | None:

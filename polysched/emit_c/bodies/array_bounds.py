@@ -52,8 +52,11 @@ def can_be_written(scop: Scop, statement: Statement, access: Access) -> bool:
     """Whether every instance of the statement's domain may write its old value back to the element.
 
     It may where the array is the region's own, where every branch writes the element, or where the program accesses it
-    without a condition, so that no other thread may write it meanwhile (C11 5.1.2.4p25).
+    without a condition, so that no other thread may write it meanwhile (C11 5.1.2.4p25).  Dependences know of no access
+    where an affine condition of the body skips it: there another thread of the region itself may write the element.
     """
+    if not statement.domain.intersect_params(scop.context.params()).is_subset(access.relation.domain()):
+        return False
     if any(same_element(written, access) for written in _always_written(statement, statement.body)):
         return True
     if scop.array(access.array).storage is Storage.LOCAL and inside_array(scop, access):

@@ -9,7 +9,16 @@ from math import prod
 
 from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.facts import arms_of
-from polysched.emit_c.loop_ir.index import Linear, ToBoundary, Variable, shifted, substitute, variables
+from polysched.emit_c.loop_ir.index import (
+    Extreme,
+    Linear,
+    Remainder,
+    ToBoundary,
+    Variable,
+    shifted,
+    substitute,
+    variables,
+)
 from polysched.emit_c.loop_ir.loops import For, Let, Node, RegisterTile, ThreadReduction
 from polysched.emit_c.loop_ir.traversal import as_loops, child_nodes, instances, is_innermost, walk_nodes
 from polysched.emit_c.scalar_code.c_text import CText, Level, binary, cast
@@ -22,8 +31,8 @@ UNKNOWN = LIMITS.unknown_iterations
 def lengths(loop: For) -> tuple[Linear, ...]:
     """The length of each loop along the deepest path, over variables from outside; loops in a triangle count in full.
 
-    A length that has no such form is left out, so the product is at most a little too small or too large: it is for
-    deciding whether an effort pays, and nothing else.
+    A length that has no such form is left out, and so is that of a rest behind whole vectors: the product is at most a
+    little too small or too large.  It is for deciding whether an effort pays, and nothing else.
     """
     return max((_lengths(path) for path in _paths(loop, {})), key=_size)
 
@@ -47,8 +56,7 @@ def _of_all_tiles(loop: For, outer: Sequence[For]) -> Linear | None:
     if loop.mark.role is not Role.POINT or not own:
         return None
     moved = {part.variable for part in outer}
-    still = [(low, high) for low in arms_of(loop.lower, "max") for high in arms_of(loop.upper, "min")
-             if not (variables(low) | variables(high)) & moved]
+    still = [(low, high) for low, high in _bounds(loop) if not (variables(low) | variables(high)) & moved]
     if still:
         return still[0][1] - still[0][0]
     ends = [high for high in arms_of(loop.upper, "min") if not variables(high) & own]
@@ -165,7 +173,7 @@ def whatever_the_alignment(bound: Linear) -> Linear:
 def _length(loop: For, outer: Sequence[For]) -> Linear | None:
     """`upper - lower` over what is known around the nest."""
     moved = {part.variable: part for part in outer}
-    for low, high in product(arms_of(loop.lower, "max"), arms_of(loop.upper, "min")):
+    for low, high in _bounds(loop):
         length: Linear | None = high - low
         for part in reversed(outer):
             if length is not None and part.variable in variables(length):
@@ -173,6 +181,23 @@ def _length(loop: For, outer: Sequence[For]) -> Linear | None:
         if length is not None and not variables(length) & set(moved):
             return length
     return None
+
+
+def _bounds(loop: For) -> Iterator[tuple[Linear, Linear]]:
+    """The lower and upper bounds of a loop, but for those of a rest: its length may be 0 where there is much to do."""
+    return (pair for pair in product(arms_of(loop.lower, "max"), arms_of(loop.upper, "min")) if not _is_rest(*pair))
+
+
+def _is_rest(low: Linear, high: Linear) -> bool:
+    """Whether iterations are those that whole vectors leave, or that fill up the last one.
+
+        for (j = n - n % 4; j < n; j++)        for (j = min(n, 8 * t + 8); j < 8 * t + 8; j++)
+    """
+    match high - low:
+        case Linear(terms=((Remainder(), factor),), constant=more) if factor > 0 and more <= 0:
+            return True
+    return any(isinstance(atom, Extreme) and atom.kind == "min" and factor == 1 and high in atom.arms
+               for atom, factor in low.terms)
 
 
 def _at_widest(length: Linear, loop: For) -> Linear | None:

@@ -17,7 +17,8 @@ from polysched.emit_c.register_tiles.tile_accesses import Lanes, Reach
 from polysched.emit_c.scalar_code.c_text import CText, Level, binary, other_lanes
 from polysched.emit_c.vector_code.tile_scope import Piece
 from polysched.emit_c.vector_code.vector_expressions import NotVectorised, VectorPrinter
-from polysched.scop.body import Assign, BodyStatement, Cast, Expr, If, assignments
+from polysched.emit_c.vector_math import is_approximated
+from polysched.scop.body import Assign, BodyStatement, Call, Cast, Expr, If, assignments, walk
 from polysched.scop.dtypes import BY_NAME, DType, Kind, common_type, usual_conversion
 from polysched.scop.scop import Access
 
@@ -86,9 +87,9 @@ def _masked(item: Assign, printer: VectorPrinter, mask: CText) -> list[str]:
         raise NotVectorised("a conditional assignment does not move by one element")
     if item.op in ("/", "%") and item.dtype.is_integer:
         raise NotVectorised("a conditional integer division may trap")
-    if not _may_be_written(access, where, item, printer):
-        raise NotVectorised("a conditional assignment may be to an element that is not the program's to write")
     printer.require_always(item.value)
+    if not _may_be_written(access, where, item, printer):
+        return _lane_by_lane(item, access, held, printer, mask)
     neutral = None if held is None or item.op is None else _changes_nothing(item.op, held.dtype)
     if held is not None and neutral is not None and not is_product(item.value):
         value = printer.value(printer.always(item.value))
@@ -99,6 +100,21 @@ def _masked(item: Assign, printer: VectorPrinter, mask: CText) -> list[str]:
     new = _new_value(item, printer, old, always=True)
     place = held.text if held else printer.memory(access, where, item.dtype)
     return [f"{place} = {printer.blend(mask, new, old).text};"]
+
+
+def _lane_by_lane(item: Assign, access: Access, held: Piece | None, printer: VectorPrinter, mask: CText) -> list[str]:
+    """The value in lanes, and an assignment in each where the mask holds: the others may be another thread's to write.
+
+    It pays where the value takes a function that compilers leave scalar; they have masked stores for the rest.
+    """
+    pays = any(isinstance(e, Call) and is_approximated(e.function) for e in walk(item.value))
+    if held is not None or item.op is not None or not pays:
+        raise NotVectorised("a conditional assignment may be to an element that is not the program's to write")
+    value = printer.converted(printer.value(printer.always(item.value)), item.dtype)
+    kind = printer.types.name(item.dtype, printer.lanes)
+    vector = printer.scope.declare(access.array, printer.broadcast(value), kind)
+    return [f"if ({mask.at(Level.POSTFIX)}[{n}]) {printer.lane(access, n)} = {vector.text}[{n}];"
+            for n in range(printer.lanes)]
 
 
 def _may_be_written(access: Access, where: Reach, item: Assign, printer: VectorPrinter) -> bool:

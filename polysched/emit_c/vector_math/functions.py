@@ -59,6 +59,12 @@ def has_vector_function(function: str) -> bool:
     return _meaning(function) is not None
 
 
+def is_approximated(function: str) -> bool:
+    """Whether a C function is a polynomial here, which compilers call lane by lane."""
+    known = _meaning(function)
+    return known is not None and known[0] in _APPROXIMATED[known[1]]
+
+
 def _meaning(function: str) -> tuple[str, DType] | None:
     """The name in the tables and the element type of a C function, or of the builtin that it is (`__builtin_sqrt`)."""
     function = function.removeprefix("__builtin_")

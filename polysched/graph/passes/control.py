@@ -192,9 +192,9 @@ class Resolving(TypedBuilder):
         """The nodes of a region, those of loops in it as often as they are known to run."""
         total = len(region.nodes)
         for node in region.nodes:
-            limit = node.inputs[0] if node.op == LOOP else ""
+            limit = "".join(node.inputs[:1]) if node.op == LOOP else ""
             known = region.constants.get(limit, self.inference.known.get(limit)) if limit else None
-            often = 1 if known is None or known.dtype == object or not known.size else max(int(known.ravel()[0]), 0)
+            often = 1 if known is None or known.dtype.kind != "i" or not known.size else max(int(known.ravel()[0]), 0)
             total += often * sum(self.unrolled_nodes(inner) for inner in node.regions)
         return total
 

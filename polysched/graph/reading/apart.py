@@ -19,7 +19,7 @@ import numpy as np
 
 from polysched.graph.limits import LIMITS
 
-GRAPH, INITIALIZER, DATA_TYPE, RAW_DATA = 7, 5, 2, 9
+GRAPH, INITIALIZER, DATA_TYPE, SEGMENT, RAW_DATA = 7, 5, 2, 3, 9
 """Fields of `ModelProto`, `GraphProto`, and `TensorProto`."""
 VARINT, FIXED64, DELIMITED, FIXED32 = 0, 1, 2, 5
 """Wire types."""
@@ -80,7 +80,7 @@ class _Walk:
 
     def __init__(self, file: BufferedReader) -> None:
         self.file, self.arrays = file, dict[bytes, np.ndarray]()
-        self.word = secrets.token_bytes(32)
+        self.word, self.walked = secrets.token_bytes(32), 0
 
     def model(self, size: int) -> bytes:
         """The message without what is long in its graphs' constants."""
@@ -97,7 +97,8 @@ class _Walk:
         fields = list(self.fields(start, end)) if end - start >= LIMITS.least_apart else []
         raw = [f for f in fields if f.number == RAW_DATA]
         kinds = [f.value for f in fields if f.number == DATA_TYPE]
-        if len(raw) != 1 or len(kinds) != 1 or kinds[0] not in PLAIN or raw[0].end - raw[0].start < LIMITS.least_apart:
+        if len(raw) != 1 or len(kinds) != 1 or kinds[0] not in PLAIN or raw[0].end - raw[0].start < LIMITS.least_apart \
+                or any(f.number == SEGMENT for f in fields):
             return self.read(start, end)
         array = np.empty(raw[0].end - raw[0].start, np.uint8)
         self.file.seek(raw[0].start)
@@ -131,6 +132,7 @@ class _Walk:
     def fields(self, start: int, end: int) -> Iterator[_Field]:
         """The fields of a message."""
         while start < end:
+            self.walked += 1
             self.file.seek(start)
             head = self.file.read(min(end - start, 20))   # a tag and a length have 10 bytes at most
             tag, place = _read_varint(head, 0)
@@ -140,12 +142,14 @@ class _Walk:
                 span = (place, behind)
             elif wire == DELIMITED:
                 length, behind = _read_varint(head, place)
+                if _varint(length) != head[place:behind]:
+                    raise _NotAsExpectedError   # `whole` writes the shortest form
                 span = (behind, behind + length)
             elif wire in (FIXED32, FIXED64):
                 span = (place, place + (4 if wire == FIXED32 else 8))
             else:
                 raise _NotAsExpectedError
-            if not tag >> 3 or start + span[1] > end:
+            if not tag >> 3 or start + span[1] > end or self.walked > LIMITS.most_fields:
                 raise _NotAsExpectedError
             yield _Field(tag >> 3, wire, head[:place], start + span[0], start + span[1], value)
             start += span[1]

@@ -98,6 +98,8 @@ def check_effects(path: str, text: str, *, flags: Sequence[str], include_dirs: S
 
 def _checked(source: SourceFile, effects: DeclaredEffects, head: c_ast.FuncDecl | None,
              flags: Sequence[str]) -> CheckedEffects:
+    if any(None in section.firsts for section in (*effects.reads, *effects.writes)):
+        return CheckedEffects(effects.function, uncalled="which elements it reaches is a matter of data")
     text = None if head is None else driver(effects, head)
     if text is None:
         return CheckedEffects(effects.function, uncalled="its parameters are not numbers and arrays of numbers")

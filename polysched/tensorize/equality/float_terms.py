@@ -22,7 +22,8 @@ Polynomial: TypeAlias = tuple[tuple[Monomial, Fraction], ...]
 MANTISSA_BITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53, "longdouble": 64}
 LEAST_EXPONENT = {"float16": -14, "bfloat16": -126, "float32": -126, "float64": -1022, "longdouble": -16382}
 """Of normal numbers: IEEE 754-2019, table 3.5; the widths of bfloat16 and of x87's extended format."""
-ZERO: Monomial = ("zero",)
+ZERO: Monomial = ("positive zero",)
+"""Like all atoms that are numbers, no name that a parameter or an iterator can have."""
 POSITIVE_ZERO: Polynomial = ((ZERO, Fraction(1)),)
 
 

@@ -56,8 +56,8 @@ class Outcome(OneLine):
     ----------
     rung : `normal form`, `exhaustive`, `sample`, `SAT, free products`, `SAT`, or `` when nothing decided.
     witness : for DIFFERENT: input values and both results.
-    reassociated : the proof expanded float arithmetic over the rationals, so roundings may differ, of the result or of
-        what is compared or converted on the way.
+    reassociated : the proof looked past the order in which floats are added and multiplied, so roundings may differ,
+        of the result or of what is compared or converted on the way.
     """
 
     verdict: Verdict
@@ -217,7 +217,7 @@ def _occurrences(e: Expr) -> int:
 
 
 def _rounds(e: Expr) -> bool:
-    """Floats are added or multiplied somewhere, which the normal form does without rounding."""
+    """Floats are added or multiplied somewhere, in an order that the normal form does not tell."""
     return any(isinstance(x, Binary) and x.dtype.is_float for x in distinct(e))
 
 

@@ -183,7 +183,7 @@ class Normaliser:
 
     def _literal(self, e: Literal) -> Form:
         if not math.isfinite(e.value):   # a number like any other, but no rational one
-            name, sign = ("no number", 1) if math.isnan(e.value) else ("infinity", 1 if e.value > 0 else -1)
+            name, sign = ("no number", 1) if math.isnan(e.value) else ("positive infinity", 1 if e.value > 0 else -1)
             return self._known({(name,): Fraction(sign)}, e.dtype, None)
         if e.value == 0:
             zero = self._zero(e.dtype)

@@ -14,6 +14,7 @@ from polysched.emit_c.alternatives.memory_ranges import memory_of
 from polysched.pipeline import transform_file
 from polysched.pipeline.options import PipelineOptions
 from polysched.scop import from_c_text
+from polysched.scop.budget import with_budget
 from tests.emit_c.compiled import load
 
 SWAP = """
@@ -84,6 +85,7 @@ void f(double sum[1]) {
 #pragma endscop
 }
 """)
+    assert with_budget(20, lambda: memory_of(scop, scop.array("u"))) is None, "the budget around has ended"
     assert memory_of(scop, scop.array("u")) is not None
     monkeypatch.setattr(memory_ranges, "MOST_OPERATIONS", 20)
     assert memory_of(scop, scop.array("u")) is None

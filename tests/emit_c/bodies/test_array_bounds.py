@@ -60,6 +60,7 @@ def test_what_the_program_reaches_anyway_can_be_read() -> None:
     ("if (B[i] > A[i]) A[i] = B[i];", True),
     ("if (k[i] > 0 && B[i] > A[i]) A[i] = B[i];", False),
     ("if (k[i] > 0) p[i] = B[i];", False),
+    ("if (k[i] > 0) { if (i > 4) A[i] = B[i]; else A[i - 1] = 3; } B[i] = A[i];", False),   # i - 1 writes A[i], too
     ("double t[3]; t[0] = 1; if (k[i] > 0) t[2] = B[i]; A[i] = t[0];", True),
 ])
 def test_old_values_are_written_back_where_nobody_else_writes(body: str, written: bool) -> None:

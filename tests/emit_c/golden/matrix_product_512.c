@@ -23,9 +23,9 @@
           polysched_f32x16 C_3_16 = *(polysched_f32x16 *)&C[i + 3][j + 16];
           for (long k = 0; k < p; k++) {
             const float A_0 = 1.5f * A[i][k];
-            const polysched_f32x16 B_0 = *(polysched_f32x16 *)&B[k][j];
+            const polysched_f32x16 B_0 = *(volatile polysched_f32x16 *)&B[k][j];
             C_0_0 += A_0 * B_0;
-            const polysched_f32x16 B_1 = *(polysched_f32x16 *)&B[k][j + 16];
+            const polysched_f32x16 B_1 = *(volatile polysched_f32x16 *)&B[k][j + 16];
             C_0_16 += A_0 * B_1;
             const float A_1 = 1.5f * A[i + 1][k];
             C_1_0 += A_1 * B_0;
@@ -56,7 +56,7 @@
             polysched_f32x16 C_3_0 = *(polysched_f32x16 *)&C[i + 3][j];
             for (long k = 0; k < p; k++) {
               const float A_0 = 1.5f * A[i][k];
-              const polysched_f32x16 B_0 = *(polysched_f32x16 *)&B[k][j];
+              const polysched_f32x16 B_0 = *(volatile polysched_f32x16 *)&B[k][j];
               C_0_0 += A_0 * B_0;
               const float A_1 = 1.5f * A[i + 1][k];
               C_1_0 += A_1 * B_0;
@@ -80,7 +80,7 @@
             polysched_f32x8 C_3_0 = *(polysched_f32x8 *)&C[i + 3][j];
             for (long k = 0; k < p; k++) {
               const float A_0 = 1.5f * A[i][k];
-              const polysched_f32x8 B_0 = *(polysched_f32x8 *)&B[k][j];
+              const polysched_f32x8 B_0 = *(volatile polysched_f32x8 *)&B[k][j];
               C_0_0 += A_0 * B_0;
               const float A_1 = 1.5f * A[i + 1][k];
               C_1_0 += A_1 * B_0;
@@ -104,7 +104,7 @@
             polysched_f32x4 C_3_0 = *(polysched_f32x4 *)&C[i + 3][j];
             for (long k = 0; k < p; k++) {
               const float A_0 = 1.5f * A[i][k];
-              const polysched_f32x4 B_0 = *(polysched_f32x4 *)&B[k][j];
+              const polysched_f32x4 B_0 = *(volatile polysched_f32x4 *)&B[k][j];
               C_0_0 += A_0 * B_0;
               const float A_1 = 1.5f * A[i + 1][k];
               C_1_0 += A_1 * B_0;

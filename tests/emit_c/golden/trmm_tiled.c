@@ -5,7 +5,7 @@
   typedef double polysched_f64x8 __attribute__((vector_size(64), aligned(8), may_alias));
   typedef double polysched_f64x4 __attribute__((vector_size(32), aligned(8), may_alias));
   /* band 0: tiles of 32 x 32 x 32 */
-  #pragma omp parallel for schedule(dynamic) if((n - 1) / 32 + 1 >= 2 && (double)((n - 1) / 32 + 1) * ((m - 1) / 32 + 1) * m * ((polysched_min(n, (long)(32 * ((n - 1) / 32)) + 32) - 32 * ((n - 1) / 32) - 16) % 4 + 32 * ((n - 1) / 32) - polysched_min(n, (long)(32 * ((n - 1) / 32)) + 32) + 32) * 8 >= 16384)
+  #pragma omp parallel for schedule(dynamic) if((n - 1) / 32 + 1 >= 2 && (double)((n - 1) / 32 + 1) * ((m - 1) / 32 + 1) * m * 32 >= 16384)
   for (long j_tile = 0; j_tile <= (n - 1) / 32; j_tile++) {
     for (long k_tile = 0; k_tile <= (m - 1) / 32; k_tile++) {
       for (long i_tile = 0; i_tile <= k_tile; i_tile++) {

@@ -49,6 +49,7 @@ def index() -> IndexPrinter:
     (("i in range(0, n)", "j in range(i, n)"), ["n", "n"]),
     (("i in range(0, n, 8)", "j in range(i, min(i + 8, n))"), ["n", "8"]),
     (("i in range(0, n)", "j in range(0, rem(i, 3))"), ["n"]),                 # of no known length
+    (("i in range(rem(n, 3), 1024)",), ["-rem(n, 3) + 1024"]),
 ])
 def test_lengths_along_a_path(heads: tuple[str, ...], found: list[str]) -> None:
     assert [linear_text(length) for length in lengths(nest(*heads))] == found
@@ -62,6 +63,17 @@ def test_lengths_along_a_path(heads: tuple[str, ...], found: list[str]) -> None:
 def test_tiles_count_with_the_points_that_they_have_together(point: str, found: list[str]) -> None:
     made = nest("t in range(0, quot(n - 1, 64) + 1, mark='role=tile')", f"{point}, mark='role=point')")
     assert [linear_text(length) for length in lengths(made)] == found
+
+
+@pytest.mark.parametrize("rest", [
+    ("    for j in range(n - rem(n, 4), n):", "        S()"),
+    ("    for j in range(min(n, 8*i + 8), 8*i + 8):", "        S()"),
+    ("    with let(end, min(n, 8*i + 8)):", "        for j in range(end - rem(end - 8*i, 4), end):", "            S()"),
+])
+def test_a_rest_is_not_taken_for_the_nest(rest: tuple[str, ...]) -> None:
+    """It has no iterations where n is a multiple of the vectors' length: no team would start for n = 1024."""
+    made = loop("for i in range(0, n):", "    for j in range(0, 8):", "        S()", *rest)
+    assert [linear_text(length) for length in lengths(made)] == ["n", "8"]
 
 
 def test_the_deepest_path_counts() -> None:

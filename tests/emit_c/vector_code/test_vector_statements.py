@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import mmap
 from pathlib import Path
 
 import numpy as np
@@ -21,13 +22,33 @@ HELD = """void f(int n, float R[n], int m[n], float a[n], float s[1]) {
 
 
 @pytest.mark.parametrize(("body", "masked"), [
-    ("if (m[i]) R[i] = expf(a[i]);", False), ("if (m[i]) R[i] += a[i];", False),
+    ("if (m[i]) R[i] = sqrtf(a[i]);", False), ("if (m[i]) R[i] += expf(a[i]);", False),
     ("for (int k = 0; k < n; k++) if (m[k]) R[i] = a[k];", False),
     ("if (m[i]) R[i] = expf(a[i]); else R[i] = 0;", True), ("{ R[i] = 1; if (m[i]) R[i] = expf(a[i]); }", True)])
 def test_no_old_value_is_written_back_that_may_be_another_threads(body: str, masked: bool) -> None:
     text = "float expf(float);\n" + HELD.replace("BODY", body)
     made = polysched.optimize(from_c_text(text), polysched.PipelineOptions(tile="off", vector_bits=256)).source.text
     assert ("mask" in made) is masked, made
+
+
+def test_a_function_is_computed_in_lanes_and_written_in_those_that_hold(tmp_path: Path) -> None:
+    """Elements that the condition leaves alone are never written: here their page is read-only."""
+    text = "float expf(float);\n" + HELD.replace("BODY", "if (m[i] && a[i] > -1) R[i] = expf(a[i]);")
+    made = polysched.optimize(from_c_text(text), polysched.PipelineOptions(tile="off", vector_bits=256)).source.text
+    assert "polysched_exp_f32" in made
+    assert "[7]) R[" in made
+    whole = "float expf(float);\nvoid f(int n, float R[n], int m[n], float a[n], float s[1]) {\n" + made + "}\n"
+    f, page = load(whole, tmp_path, strict=False).f, mmap.PAGESIZE
+    area = mmap.mmap(-1, 2 * page)
+    result = np.frombuffer(area, np.float32)
+    result[:] = 7
+    count = page // 4
+    n, m, a = 2 * count, np.arange(2 * count) % 3 == 0, np.linspace(-2, 2, 2 * count, dtype=np.float32)
+    m[count:] = False
+    protect = ctypes.CDLL(None).mprotect
+    assert protect(ctypes.c_void_p(result.ctypes.data + page), ctypes.c_size_t(page), mmap.PROT_READ) == 0
+    f(n, *(ctypes.c_void_p(v.ctypes.data) for v in (result, m.astype(np.int32), a, np.zeros(1, np.float32))))
+    np.testing.assert_allclose(result, np.where(m & (a > -1), np.exp(a), np.float32(7)), rtol=2e-7)
 
 
 UPDATES = {

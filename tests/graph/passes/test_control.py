@@ -163,6 +163,26 @@ def test_conditions_need_not_steer() -> None:
     assert steering_inputs(LOOP, control=False) == ()
 
 
+@pytest.mark.parametrize(("inner", "limit", "problem"), [
+    ("Loop(m, go, v)", "float32[] = [inf]", "one element of int64"),
+    ("Loop(m, go, v)", "int64[0] = []", "one element of int64"), ("Loop()", "int64[] = [1]", "do not fit")])
+def test_a_wrong_loop_in_a_loop_is_refused(inner: str, limit: str, problem: str) -> None:
+    graph = from_text(f"""graph f(x: float32[2]) {{
+  const n: int64[] = [3]
+  const go: bool[] = [true]
+  const m: {limit}
+  let y = Loop(n, go, x) {{
+    graph b(i, c, v) {{
+      let w = {inner} {{ graph d(j, e, u) {{ let t = Neg(u) return e, t }} }}
+      return c, w
+    }}
+  }}
+  return y
+}}""")
+    with pytest.raises(UnsupportedGraphError, match=problem):
+        resolve_control(graph)
+
+
 def test_loops_in_loops_are_run_where_unrolled_they_are_long() -> None:
     graph = resolve_control(loops_in_loops(10, 10))
     found = list(graph.walk())

@@ -65,6 +65,28 @@ def loaded(what: Path | bytes) -> object:
         return type(error).__name__
 
 
+def test_a_length_that_is_not_written_the_shortest_way_is_left_to_protobuf(tmp_path: Path) -> None:
+    data, path = model().SerializeToString(), tmp_path / "m.onnx"
+    path.write_bytes(data + b"\x32\x81\x80\x80\x80\x80\x80\x80\x80\x80\x00d")   # a doc_string of one letter
+    assert not read_apart(path).arrays
+    assert loaded(path) == loaded(path.read_bytes())
+
+
+def test_a_segment_of_a_constant_is_left_to_onnx(tmp_path: Path) -> None:
+    made, path = model(), tmp_path / "m.onnx"
+    made.graph.initializer[0].segment.begin = 1
+    path.write_bytes(made.SerializeToString())
+    assert len(read_apart(path).arrays) == 3
+    assert loaded(path) == loaded(path.read_bytes()) == "ModelFileError"
+
+
+def test_a_file_of_very_many_fields_is_left_to_protobuf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "m.onnx").write_bytes(data := model().SerializeToString())
+    monkeypatch.setattr(apart, "LIMITS", replace(LIMITS, least_apart=100, most_fields=20))
+    found = read_apart(tmp_path / "m.onnx")
+    assert (found.message, found.arrays) == (data, {})
+
+
 def test_bytes_that_do_not_fit_their_shape_are_refused(tmp_path: Path) -> None:
     made = model()
     made.graph.initializer[0].dims[0] = 6

@@ -9,11 +9,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from polysched.scop.dtypes import FLOAT16, FLOAT32, FLOAT64, DType
+from polysched.scop.body import Binary, Cast, IteratorRef, Literal, Load, ParameterRef
+from polysched.scop.dtypes import FLOAT16, FLOAT32, FLOAT64, INT32, DType
 from polysched.tensorize.equality import Verdict, same_function
 from polysched.tensorize.equality.calls import in_operators
 from polysched.tensorize.equality.evaluation import evaluate
-from polysched.tensorize.equality.float_terms import added, is_exact, multiplied, negative
+from polysched.tensorize.equality.float_terms import ZERO, added, is_exact, multiplied, negative
 from polysched.tensorize.equality.normal_form import Normaliser
 from tests.tensorize.equality.test_normal_form import form, read_all
 
@@ -73,8 +74,19 @@ def test_other_words_for_one_value(left: str, right: str) -> None:
     assert same_function(*read_all([f"1.0 * ({left})", f"1.0 * ({right})"])).verdict is Verdict.EQUAL
 
 
+@pytest.mark.parametrize(("name", "value"), [("zero", 0.0), ("infinity", np.inf)])
+@pytest.mark.parametrize("kind", [ParameterRef, IteratorRef])
+def test_what_is_named_like_a_number_is_none(kind: type, name: str, value: float) -> None:
+    x, named = Load("x", FLOAT64), Cast(kind(name, INT32), FLOAT64)
+    number = Literal(str(value), value, FLOAT64)
+    for op in "+-*":
+        forms = {Normaliser().form(Binary(op, x, right, FLOAT64)).text() for right in (named, number)}
+        assert len(forms) == 2
+    assert same_function(Binary("-", x, named, FLOAT64), x).verdict is not Verdict.EQUAL
+
+
 def test_terms() -> None:
-    one, zero, x = ((), Fraction(1)), (("zero",), Fraction(1)), (("x",), Fraction(1))
+    one, zero, x = ((), Fraction(1)), (ZERO, Fraction(1)), (("x",), Fraction(1))
     assert added((zero,), negative((zero,))) == (zero,)
     assert added((x,), negative((zero,))) == (x,)
     assert added((x,), negative((x,))) is None

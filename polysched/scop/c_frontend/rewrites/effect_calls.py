@@ -142,9 +142,10 @@ class EffectCalls:
         return reached
 
     def _row(self, extent: c_ast.Node | None, own: Mapping[str, c_ast.Node]) -> c_ast.Node | None:
-        """The length of rows as a function's parameter has it, where the function is called."""
+        """The length of rows as a function's parameter has it, where the function is called; `[*]` does not say it."""
         names = {n.name for n in everything(extent) if isinstance(n, c_ast.ID)}
-        return None if extent is None or (names - own.keys()) & self.hidden else _substituted(extent, own)
+        unknown = (names - own.keys()) & {"*", *self.hidden}
+        return None if extent is None or unknown else _substituted(extent, own)
 
     def _section(self, call: c_ast.FuncCall, section: Section, arguments: Sequence[c_ast.Node], at: int,
                  values: Mapping[str, c_ast.Node], *, written: bool) -> Reached:

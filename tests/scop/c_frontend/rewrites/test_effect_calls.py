@@ -76,6 +76,13 @@ def test_what_a_call_reaches(body: str, array: str, writes: str) -> None:
         assert found.is_subset(wanted), "no more than is declared"
 
 
+def test_a_prototype_need_not_say_how_long_rows_are() -> None:
+    scop = from_c_text(text("for (int i = 0; i < 4; i++) fill(1, m, A + i, 1.5);").replace("A[m][n], double by", (
+        "A[*][*], double by")), path="in.c")
+    assert reached(scop, AccessKind.MAY_WRITE, "A").is_equal(isl.UnionMap(
+        "[n, m] -> { S0[i] -> A[j, k] : 0 <= i < 4 and 0 <= j < n and 0 <= k < m }").intersect_params(scop.context))
+
+
 @pytest.mark.parametrize("body", [
     "for (int i = 0; i < n; i++) axpy(m, 2.0, x, A[i]);",
     "for (int i = 0; i < n; i++) axpy(m, x[i], x + 1, y + i * m);",
