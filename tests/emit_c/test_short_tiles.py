@@ -83,6 +83,15 @@ def test_few_rows_read_the_vectors_that_they_share_once(packed: tuple[()] | None
     assert "volatile" not in many
 
 
+def test_a_vector_of_all_steps_is_left_to_stay_in_its_register() -> None:
+    text = PRODUCT.replace("* B[k][j]", "* (B[k][j] - m[j])").replace(
+        "double B[n][{columns}])", "double B[n][{columns}], double m[{columns}])")
+    made = emitted(text.format(rows=52, columns=32), sizes=(24, 16, 8), register=(4, 8), packed=(),
+                   parameters={"n": 40})
+    read = set(re.findall(r"volatile polysched_f64x4 \*\)&(\w+)", made.text))
+    assert read == {"B"}, made.text
+
+
 def test_vectors_that_every_row_has_of_its_own_are_read_as_compilers_like() -> None:
     text = PRODUCT.replace("B[n][{columns}]", "B[n][{rows}][{columns}]").replace("B[k][j]", "B[k][i][j]")
     made = emitted(text.format(rows=52, columns=32), sizes=(24, 16, 8), register=(4, 8), parameters={"n": 40})

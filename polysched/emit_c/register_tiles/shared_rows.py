@@ -79,7 +79,11 @@ def shared_rows(tile: RegisterTile, reached: Iterable[Reach], *, sums: int, rows
 
 
 def shared_vectors(tile: RegisterTile, accesses: Iterable[TileAccess]) -> frozenset[Reach]:
-    """The vectors that are only read, and are the same in all rows of a tile."""
+    """The vectors that are only read, are the same in all rows of a tile, and others in every step of its sum."""
     rows = frozenset(edge.variable for edge in tile.edges if not edge.simd)
+    step = frozenset(loop.variable for loop in tile.loops[-1:])
+
+    def has(reach: Reach, names: frozenset[str]) -> bool:
+        return any(depends_on(form, names) for form in reach.subscripts or ())
     return frozenset(key for a in accesses for key in a.keys if not a.writes and key.lanes is Lanes.UNIT
-                     and not any(depends_on(form, rows) for form in a.generic.subscripts or ()))
+                     and has(a.generic, step) and not has(a.generic, rows))
