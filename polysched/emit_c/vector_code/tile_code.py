@@ -309,6 +309,7 @@ class TileCode:
         registers, names = registers | columns, names | {line.split()[2] for line in lines}
         scope = TileScope(registers=registers, written=written, taken=self.taken, in_use=names, lines=lines)
         shares_divisors = waits_for_divider(self.tile, self.scop)
+        reads_once, shared = self._reads_once(), self._shared_vectors()
         for number, point in enumerate(points(self.tile.edges, self.lanes)):
             for instance in instances(self.tile.body):
                 read = point if cut is None else cut.read_point(point)
@@ -317,8 +318,7 @@ class TileCode:
                 own_scope = replace(scope, registers=held, own=own | {*partial})
                 printer = VectorPrinter(scalar=self.printer_for(instance, read), types=self.types, lanes=self.lanes,
                                         edge=self.edge, scope=own_scope, math=self.math,
-                                        shares_divisors=shares_divisors, reads_once=self._reads_once(),
-                                        shared=self._shared_vectors(),
+                                        shares_divisors=shares_divisors, reads_once=reads_once, shared=shared,
                                         past_caches=self.tile.past_caches, sums_up=bool(self.tile.partials))
                 add_statements(statement_at(self.scop, instance).body, printer)
         return scope.lines

@@ -44,11 +44,9 @@ def _schemas() -> dict[str, list[Any]]:
 
 
 @cache
-def _signature(name: str) -> Signature | None:
-    """Of an operator; None where ONNX has none of the name."""
-    schemas = _schemas().get(name)
-    if schemas is None:
-        return None
+def _signature(name: str) -> Signature:
+    """Of an operator that ONNX has."""
+    schemas = _schemas()[name]
     kinds: dict[str, set[int]] = {}
     for schema in schemas:
         for attribute, wanted in schema.attributes.items():
