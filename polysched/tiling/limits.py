@@ -121,8 +121,8 @@ class TilingLimits:
     most_known_rows: int = constant(
         32, unit="rows", source="16 and 32 rows of known number take 1.3 times as long in blocks of 8 x 8 as of 6 x 16")
     most_folded_loads: int = constant(
-        4, unit="multiply-adds", source="that share a vector: gcc 12 tuned for Zen reads it from memory in each, and the "
-        "model counts so; emitted code reads it once")
+        4, unit="multiply-adds", source="that share a vector: gcc 12 tuned for Zen reads it from memory in each, and "
+        "the model counts so; emitted code reads it once")
 
     most_row_loss: float = constant(
         1.05, unit="1", source="of rows of a few vectors over rows without an end, by the model: two vectors lose 3 "
