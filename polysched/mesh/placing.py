@@ -175,8 +175,15 @@ def _reshaped(graph: OperatorGraph, target: MeshTarget, shapes: tuple[Shape, ...
                              soft=other != shapes)
                       for other, first in itertools.islice(begun.items(), LIMITS.reshaped_annealings))]
     best = min(found, key=lambda a: a.score)
-    best = min(best, anneal(graph, target, best.rectangles, seed=options.seed, choices=choices, turns=turns,
-                            traffic=traffic), key=lambda a: a.score)
+    seeds = range(1 + LIMITS.further_moves // (LIMITS.moves_per_operator * len(shapes)))
+    firsts, vain = list(begun.values()), 0
+    for more in seeds:   # few operators have short annealings, which depend on luck
+        first = firsts[more // 2 % len(firsts)] if more % 2 else best.rectangles
+        again = anneal(graph, target, first, seed=options.seed + more, choices=choices, turns=turns, traffic=traffic,
+                       soft=more % 2 == 1)
+        best, vain = (again, 0) if again.score < best.score else (best, vain + 1)
+        if vain > LIMITS.most_vain:
+            break
     chosen = tuple(next(s for s in (own, *of_one) if (s.rows, s.columns) == (r.rows, r.columns))
                    for own, of_one, r in zip(shapes, choices, best.rectangles, strict=True))
     changed = sum(a != b for a, b in zip(shapes, chosen, strict=True))
