@@ -6,13 +6,13 @@ import copy
 import statistics
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from polysched.errors import UsageError, WrongResultError
 from polysched.kernel.specialisation import Specialisation
+from polysched.records import dataclass
 from polysched.target.one_line import OneLine
 
 

@@ -14,7 +14,7 @@ import resource
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from typing import Any
 
 import numpy as np
@@ -33,6 +33,7 @@ from polysched.measure.programs.inputs import (
     set_elements,
 )
 from polysched.measure.timing.cold_cache import FlushMemory, flush_from
+from polysched.records import dataclass
 
 PERTURBATION_ROUNDOFFS = 8.0
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from polysched.measure.field import Ran, Verdict
@@ -17,6 +17,7 @@ from polysched.measure.processes.threads import usable_processors
 from polysched.measure.timing.disturbance import Watch, watch
 from polysched.pipeline.options import PipelineOptions
 from polysched.pipeline.recipe import Recipe
+from polysched.records import dataclass
 from polysched.scop.scop import Scop
 from polysched.search.building import Candidate, Wanted
 from polysched.search.identity import Place, digest_of, place_of
