@@ -44,8 +44,9 @@ def compile_graph(graph: Graph, *, sizes: Mapping[str, int] | None = None,
         sums, products and normalisations into one loop over tiles, and runs independent kernels in one parallel
         region, where the plan of least cost has them so; `auto` is `cost` where fusion by dominators is not better by
         the model, sizes are known or have likely values, of which the largest counts, and nodes are few.
-    measure_plans : compile the best few plans by cost and the greedy one, compare each with the interpreter, and keep
-        the one that ran fastest here (`CompiledModel.race` says all times); the fusion counts for nothing.
+    measure_plans : compile the best few plans by cost and the greedy one, compare each with the interpreter, and race
+        them here: the fastest is kept, the greedy one unless the interval of another one's gain lies above 1
+        (`CompiledModel.race` says all times, and ties); the fusion counts for nothing.
     inputs : arrays for which plans are compared and timed; random ones unless given.
     stored : `float16` stores operands and results of products, and what follows them, in 16 bits; `bfloat16` constant
         weights alone.  Sums are float32, and so are inputs and outputs; `verification.losses` says what it costs.
