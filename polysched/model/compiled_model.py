@@ -246,6 +246,12 @@ class CompiledModel:
                        "slice ends outside")
             where, said = f"model {self.graph.name}", ", ".join(f"{n} = {v}" for n, v in values.items())
             negative = [e for e in negative_at_some_size(self.plan) if int(e.bound(values)) < 0]
+            left = [e for e in negative if e in self.plan.ranges]
+            if left:
+                raise UnsupportedGraphError(
+                    "a whole number that follows from open sizes leaves its type", where=where,
+                    witness=f"{', '.join(map(str, left))} with {said}: negative",
+                    hint=f"compute shapes in int64, or compile with sizes={values}: then it wraps as in ONNX")
             if not negative:
                 raise UnsupportedGraphError("a value is larger than a model may have", where=where, witness=said)
             raise UnsupportedGraphError(problem, where=where, witness=f"{', '.join(map(str, negative))} with {said}",

@@ -36,6 +36,7 @@ class Plan(OneLine):
     lives : the steps that write first and read last each value that is neither an input, a constant, nor an output;
         steps of regions count, and so do their ends.
     room : sizes that are not negative where operators take their operands, those of regions included.
+    ranges : what is not negative where sizes stay within the types that the model computes them in.
     refused : operators that would be one kernel at less cost, and why they are not: of plans by cost, and of edges that
         elementwise fusion leaves.
     variants : of kernels with several codes, the sizes for which each runs.
@@ -47,6 +48,7 @@ class Plan(OneLine):
     copied: Mapping[str, str]
     lives: Mapping[str, tuple[int, int]]
     room: tuple[Size, ...] = ()
+    ranges: tuple[Size, ...] = ()
     refused: tuple[tuple[str, str], ...] = ()
     variants: Mapping[Step, str] = field(default_factory=dict)
 

@@ -160,6 +160,14 @@ class Size:
             total += factor * (low if isinstance(atom, str) else low // atom.divisor)
         return total
 
+    def magnitude(self, most: int) -> int:
+        """A number that its absolute value does not exceed, where no symbol does another one."""
+        total = abs(self.constant)
+        for atom, factor in self.terms:
+            own = most if isinstance(atom, str) else atom.numerator.magnitude(most) // atom.divisor + 1
+            total += abs(factor) * own
+        return total
+
     def divided_up(self, divisor: int) -> Size:
         """`ceil(self / divisor)`."""
         return (self + (divisor - 1)) // divisor

@@ -21,6 +21,7 @@ from polysched.measure.bit_for_bit.race import Raced, race
 from polysched.measure.field import Ran, Verdict
 from polysched.measure.processes.building import DEFAULT_FLAGS
 from polysched.measure.timing.machine import available_cores
+from polysched.measure.timing.race import Gain
 from polysched.pipeline.options import PipelineOptions
 from polysched.pipeline.recipe import Recipe
 from polysched.records import dataclass
@@ -28,7 +29,7 @@ from polysched.search.building import Candidate, Wanted
 from polysched.search.identity import Place, code_identity, place_of
 from polysched.search.space import Proposal
 from polysched.search.strategies import Given
-from polysched.search.trial import Gain, Trial
+from polysched.search.trial import Trial
 from polysched.search.tuned import Tuned
 from polysched.search.tuning import Budget, Search
 from polysched.target import Compiler, Target, find_compiler

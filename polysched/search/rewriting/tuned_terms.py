@@ -13,6 +13,7 @@ from typing import Any
 from polysched.errors import PolyschedError, RunFailedError
 from polysched.measure.field import Ran, Verdict
 from polysched.measure.paired import MeasureOptions
+from polysched.measure.timing.race import Gain
 from polysched.pipeline.options import PipelineOptions
 from polysched.pipeline.recipe import Recipe
 from polysched.records import dataclass
@@ -25,7 +26,7 @@ from polysched.search.rewriting.rules import RULES, Rule
 from polysched.search.rewriting.sketches import Sketch, guided
 from polysched.search.rewriting.terms import constant_extent, stages
 from polysched.search.space import Proposal
-from polysched.search.trial import Gain, Trial, choose
+from polysched.search.trial import Trial, choose
 from polysched.search.tuned import Tuned
 from polysched.search.tuning import Budget, tune
 from polysched.target.one_line import OneLine
