@@ -91,6 +91,7 @@ class TileCode:
     local_names : C names of the region-local arrays.
     math : declares functions of math.h on vectors; None leaves calls to the C library.
     around : the variable of the loop right around the tile.
+    emptied : the registers are empty already, where sums of a buffer want that.
     """
 
     tile: RegisterTile
@@ -107,6 +108,7 @@ class TileCode:
     local_names: Mapping[str, str]
     math: VectorMath | None = None
     around: str | None = None
+    emptied: bool = False
 
     def lines(self) -> list[str]:
         """The lines of the tile, inside a scope in which the edge variables are declared.
@@ -369,7 +371,8 @@ class TileCode:
         around = [(key, piece) for key, piece in held.registers.items() if held.levels[key.array] == level]
         if not around:
             return lines
-        lines = [*(self._emptied_registers() if any(key in held.written for key, _ in around) else ()),
+        empties = not self.emptied and any(key in held.written for key, _ in around)
+        lines = [*(self.emptied_registers() if empties else ()),
                  *(f"{self._type(key, piece)} {piece.text} = {self._memory(key, piece, held)};"
                    for key, piece in around),
                  *self._fetches.next_tile(key for key, _ in around),
@@ -446,7 +449,7 @@ class TileCode:
         """Nothing, but no compiler keeps elements for the next iteration across it."""
         return ['__asm__ volatile("" : : : "memory");'] if self._shared_rows.are_left else []
 
-    def _emptied_registers(self) -> list[str]:
+    def emptied_registers(self) -> list[str]:
         """Nothing, but registers are empty behind it: for sums in a buffer, whose last steps stand beside the tile.
 
         A constant of those steps that gcc keeps in a register meanwhile lets it spill sums in every iteration.
