@@ -371,8 +371,7 @@ class TileCode:
         around = [(key, piece) for key, piece in held.registers.items() if held.levels[key.array] == level]
         if not around:
             return lines
-        empties = not self.emptied and any(key in held.written for key, _ in around)
-        lines = [*(self.emptied_registers() if empties else ()),
+        lines = [*(self.emptied_registers() if any(key in held.written for key, _ in around) else ()),
                  *(f"{self._type(key, piece)} {piece.text} = {self._memory(key, piece, held)};"
                    for key, piece in around),
                  *self._fetches.next_tile(key for key, _ in around),
@@ -457,7 +456,7 @@ class TileCode:
         summed = {access.array for instance in instances(self.tile.body)
                   for access in statement_at(self.scop, instance).writes}
         in_buffer = any(name in summed and temporary.kept for name, temporary in self.temporaries.items())
-        if not in_buffer or self.edge is None or self.vector_registers not in (16, 32):
+        if self.emptied or not in_buffer or self.edge is None or self.vector_registers not in (16, 32):
             return []
         return [f"{self.index.macros.use(f'empty_registers_{self.vector_registers}')}();"]
 
