@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import prod
 
 from polysched.emit_c.bodies.operations import only_copies
@@ -62,6 +62,7 @@ from polysched.emit_c.vector_code.tile_traits import (
 )
 from polysched.emit_c.vector_code.vector_expressions import NotVectorised
 from polysched.emit_c.vector_math import VectorMath, has_vector_function
+from polysched.records import dataclass
 from polysched.scop.body import Call, Select, assignments, statement_expressions, walk
 from polysched.scop.scop import Scop
 

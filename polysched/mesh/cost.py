@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from polysched.mesh.operators import OperatorGraph
 from polysched.mesh.shapes import Rectangle
 from polysched.mesh.target import MeshTarget
 from polysched.mesh.traffic import Flow, Traffic, total_loads
+from polysched.records import dataclass
 
 
 @dataclass(frozen=True, eq=False)

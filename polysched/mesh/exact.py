@@ -8,7 +8,6 @@ the bound holds for them, too.  One worker and a budget in deterministic time gi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,7 +19,8 @@ from polysched.mesh.operators import OperatorGraph
 from polysched.mesh.shapes import Rectangle, Shape
 from polysched.mesh.target import MeshTarget
 from polysched.mesh.traffic import piece_offsets
-from polysched.scheduling.solving.cp_sat import cp_sat
+from polysched.records import dataclass
+from polysched.scheduling.solving.cp_sat import cp_sat, new_model
 
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
@@ -58,7 +58,7 @@ def fewest_hop_bytes(graph: OperatorGraph, shapes: Sequence[Shape], target: Mesh
     if target.rows * target.columns > LIMITS.exact_cores:
         raise UsageError(f"exact positions are for meshes of at most {LIMITS.exact_cores} cores",
                          witness=target.headline(), hint="the method anneal")
-    model = cp_sat().CpModel()
+    model = new_model()
     rows = [model.new_int_var(0, target.rows - s.rows, f"r{n}") for n, s in enumerate(shapes)]
     columns = [model.new_int_var(0, target.columns - s.columns, f"c{n}") for n, s in enumerate(shapes)]
     _keep_apart(model, rows, columns, shapes, target)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 
 from polysched.emit_c import EmitOptions, printed
 from polysched.errors import UsageError
 from polysched.pipeline.way import lowered_with_fallbacks
+from polysched.records import dataclass
 from polysched.scheduling.picture import draw_tiles
 from polysched.scheduling.primitives import STEPS, Step, StripMine, Tile, Unroll, UnrollAndJam, loops
 from polysched.scheduling.schedule import Schedule

@@ -5,13 +5,13 @@ from __future__ import annotations
 import heapq
 import json
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from importlib.resources import files
 from typing import Any
 
 from polysched.errors import PolyschedError, UsageError
 from polysched.notebook.exploration import Exploration, size_count, sizes_of, with_sizes
+from polysched.records import dataclass
 from polysched.scheduling.primitives import Step
 from polysched.scop.html import c_code, paragraph, table
 from polysched.scop.picture import Picture

@@ -9,10 +9,11 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import log2
 from pathlib import Path
 
+from polysched.records import dataclass
 from polysched.target.constant import constant
 from polysched.target.costs import SHIPPED, Costs
 from polysched.target.limits import LIMITS

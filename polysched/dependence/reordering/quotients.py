@@ -7,9 +7,10 @@ That is asked without integer divisions, which are what takes isl long.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import islpy as isl
+
+from polysched.records import dataclass
 
 _DIVISION = isl.dim_type.div
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from functools import cache
 from typing import Any, ClassVar, get_args, get_origin, get_type_hints
 
 from polysched.dependence.dependences import Dependences
 from polysched.dependence.same_values import check_same_values
 from polysched.errors import UsageError
+from polysched.records import dataclass
 from polysched.scheduling.tree.loop_tree import LoopTree
 from polysched.scop.scop import Scop
 from polysched.target.one_line import OneLine

@@ -10,11 +10,11 @@ High-Performance BLIS", ACM TOMS 43(2), 2016, section 3.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import product
 from math import inf, prod
 
+from polysched.records import dataclass
 from polysched.target.costs import Costs
 from polysched.target.target import Target
 from polysched.tiling.footprints.nest import Nest
