@@ -457,9 +457,8 @@ class TileCode:
         summed = {access.array for instance in instances(self.tile.body)
                   for access in statement_at(self.scop, instance).writes}
         in_buffer = any(name in summed and temporary.kept for name, temporary in self.temporaries.items())
-        if self.emptied or not in_buffer or self.edge is None or self.vector_registers not in (16, 32):
-            return []
-        return [f"{self.index.macros.use(f'empty_registers_{self.vector_registers}')}();"]
+        wanted = in_buffer and not self.emptied and self.edge is not None and self.vector_registers in (16, 32)
+        return [f"{self.index.macros.use(f'empty_registers_{self.vector_registers}')}();"] if wanted else []
 
     def _place(self, key: Reach) -> CText:
         temporary = self.temporaries.get(key.array)

@@ -76,7 +76,7 @@ def test_registers_are_empty_before_sums_of_a_buffer_and_only_there() -> None:
 
 
 def test_registers_are_emptied_once_ahead_of_a_branch_between_tiles() -> None:
-    """Emptied in each arm, gcc 12 spills four of the twelve sums of 6 x 16 in every iteration (Zen 3: half the speed)."""
+    """Emptied in each arm, gcc 12 spills four of twelve sums of 6 x 16 in every iteration: half the speed."""
     made = optimised(relu(22, 12))
     tiles = [n for n in walk_nodes(made.source.loops) if isinstance(n, RegisterTile) and n.loops]
     lines = [line.strip() for line in made.text.splitlines()]
