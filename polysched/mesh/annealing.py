@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from polysched.mesh.operators import OperatorGraph
 from polysched.mesh.shapes import Rectangle, Shape
 from polysched.mesh.target import MeshTarget
 from polysched.mesh.traffic import Traffic
+from polysched.records import dataclass
 
 _FREE, _DEAD = -1, -2
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -13,6 +12,7 @@ from polysched.mesh.operators import OperatorGraph
 from polysched.mesh.shapes import Rectangle
 from polysched.mesh.target import MeshTarget
 from polysched.mesh.traffic import Flow, Traffic, total_loads
+from polysched.records import dataclass
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,6 @@ the bound holds for them, too.  One worker and a budget in deterministic time gi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,6 +20,7 @@ from polysched.mesh.shapes import Rectangle, Shape
 from polysched.mesh.shaping import affordable, least_score
 from polysched.mesh.target import MeshTarget
 from polysched.mesh.traffic import piece_offsets, piece_sizes
+from polysched.records import dataclass
 from polysched.scheduling.solving.cp_sat import cp_sat, new_model
 
 if TYPE_CHECKING:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -22,6 +21,7 @@ from polysched.mesh.shapes import Rectangle, Shape, allocate, fronts, shape_of
 from polysched.mesh.shaping import choices_as_fast, reshaped
 from polysched.mesh.target import MeshTarget, cores_left, cut_off
 from polysched.mesh.traffic import Traffic
+from polysched.records import dataclass
 from polysched.target.one_line import OneLine
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import itertools
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -25,6 +25,7 @@ from polysched.mesh.limits import LIMITS
 from polysched.mesh.operators import Message
 from polysched.mesh.shapes import Rectangle, Shape
 from polysched.mesh.target import MeshTarget
+from polysched.records import dataclass
 
 Core: TypeAlias = tuple[int, int]
 Path: TypeAlias = tuple[Core, ...]

@@ -12,12 +12,12 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import product
 
 from pycparser import c_ast
 
 from polysched.errors import BudgetExceededError, PolyschedError, UnsupportedScopError
+from polysched.records import dataclass
 from polysched.scop.c_frontend.declarations.written_loops import keyword_of
 from polysched.scop.c_frontend.detection.bare_bodies import WORDS_AHEAD
 from polysched.scop.c_frontend.detection.left_loops import left_loops
