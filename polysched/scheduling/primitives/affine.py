@@ -40,6 +40,7 @@ class Skew(Step):
     """
 
     NAME: ClassVar[str] = "skew"
+    KEEPS_ORDER: ClassVar[bool] = True
     loop: LoopRef
     by: LoopRef
     factor: int

@@ -88,6 +88,7 @@ class Peel(Step):
     """
 
     NAME: ClassVar[str] = "peel"
+    KEEPS_ORDER: ClassVar[bool] = True
     loop: LoopRef
     count: int = 1
     where: str = "first"

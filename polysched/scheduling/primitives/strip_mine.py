@@ -26,6 +26,7 @@ class StripMine(Step):
     """
 
     NAME: ClassVar[str] = "strip_mine"
+    KEEPS_ORDER: ClassVar[bool] = True
     loop: LoopRef
     size: int
 

@@ -32,6 +32,9 @@ class Tile(Step):
     loops: tuple[LoopRef, ...]
     sizes: tuple[int, ...]
 
+    def permuted(self, tree: LoopTree) -> tuple[Loop, ...]:
+        return chain(tree, self.loops)
+
     def rewrite(self, tree: LoopTree) -> LoopTree:
         if len(self.loops) != len(self.sizes) or not self.loops:
             raise UsageError("tile wants one size per loop", witness=f"{self.loops} with {self.sizes}")
