@@ -13,11 +13,12 @@ Example of what comes out for `C[i][j] += A[i][k] * B[k][j]` with edges i (2) an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import gcd, prod
 
+from polysched.emit_c.bodies.array_bounds import can_be_written
 from polysched.emit_c.bodies.operations import waits_for_divider
 from polysched.emit_c.bodies.wrapping_sums import accumulator, unsigned
 from polysched.emit_c.limits import LIMITS
@@ -52,7 +53,7 @@ from polysched.emit_c.scalar_code.statements import braced
 from polysched.emit_c.scalar_code.vector_dtypes import computed_dtypes
 from polysched.emit_c.scalar_code.vector_types import VectorTypes, has_vectors
 from polysched.emit_c.vector_code.overlapping_reads import OverlappingReads, overlapping_rows, read_beyond
-from polysched.emit_c.vector_code.partial_results import PartialResults
+from polysched.emit_c.vector_code.partial_results import PartialResults, other_bits
 from polysched.emit_c.vector_code.partial_tiles import CutTile, sums_of
 from polysched.emit_c.vector_code.tile_fetches import TileFetches
 from polysched.emit_c.vector_code.tile_scope import Piece, TileScope
@@ -61,7 +62,7 @@ from polysched.emit_c.vector_code.vector_expressions import NotVectorised, Vecto
 from polysched.emit_c.vector_code.vector_statements import add_statements
 from polysched.emit_c.vector_code.windows import Window, windows
 from polysched.emit_c.vector_math import VectorMath
-from polysched.scop.body import assignments
+from polysched.scop.body import assignments, unconditional_references
 from polysched.scop.dtypes import DType
 from polysched.scop.scop import Access, Scop
 from polysched.target.target import Target
@@ -122,7 +123,8 @@ class TileCode:
         own = self._private_registers(accesses)
         parts = PartialResults(tile=self.tile, scop=self.scop, types=self.types, taken=self.taken, in_use=self.in_use,
                                lanes=lanes, element=self._element,
-                               form=lambda form: self.index.form(form).text, math=self.math)
+                               form=lambda form: self.index.form(form).text, math=self.math,
+                               sometimes=self._written_sometimes)
         body = [f"{self._type(key, piece)} {piece.text};" for key, piece in own.items()]
         cut = self._cut(accesses, levels) if self.tile.within else None
         overlap = self._overlap(accesses)
@@ -133,11 +135,38 @@ class TileCode:
         copies = {} if cut is None else {
             key: cut.element(array, point) for a in accesses if (array := a.generic.array) in cut.sums
             for key, point in zip(a.keys, points(self.tile.edges, lanes), strict=True)}
-        nest = self._nest(0, body, _Held(registers, levels, written, copies), self.facts)
+        all_certain = all(certain for _, _, certain in self._writes)
+        changing = frozenset[Reach]() if all_certain else written - frozenset(self._always_written())
+        if cut is not None and any(key in registers for key in changing):
+            raise NotVectorised("a cut tile writes all that its copy holds")
+        nest = self._nest(0, body, _Held(registers, levels, written, copies, changing), self.facts)
         if overlap.rows:
             nest = self._if_it_runs([*overlap.beginnings(), *nest], self.tile.loops[0], self.facts)
         lines = [*parts.beginnings(), *nest, *parts.combinations()]
         return lines if cut is None else [*cut.before(), *lines, *cut.after()]
+
+    @cached_property
+    def _writes(self) -> list[tuple[StatementInstance, Access, bool]]:
+        """What the statements write, each with whether its old value may be written back in every instance."""
+        made = []
+        for instance in instances(self.tile.body):
+            statement = statement_at(self.scop, instance)
+            certain = frozenset(unconditional_references(statement.body))
+            made += [(instance, a, a.reference in certain or can_be_written(self.scop, statement, a))
+                     for a in statement.writes]
+        return made
+
+    @cached_property
+    def _written_sometimes(self) -> frozenset[str]:
+        """Arrays of which conditions may leave alone all elements that the tile writes."""
+        return frozenset(a.array for _, a, _ in self._writes) - {a.array for _, a, certain in self._writes if certain}
+
+    def _always_written(self) -> Iterator[Reach]:
+        """The elements that may be written whatever the conditions are."""
+        for instance, access, certain in self._writes:
+            if certain:
+                yield from (self.reach_of(self.printer_for(instance, point), access, self.lanes)
+                            for point in points(self.tile.edges, self.lanes))
 
     def _cut(self, accesses: Sequence[TileAccess], levels: Mapping[str, int]) -> CutTile:
         if self.tile.private or self.tile.partials:
@@ -372,10 +401,29 @@ class TileCode:
         lines = [*(self._emptied_registers() if any(key in held.written for key, _ in around) else ()),
                  *(f"{self._type(key, piece)} {piece.text} = {self._memory(key, piece, held)};"
                    for key, piece in around),
+                 *(f"const {self._type(key, piece)} {self._before(piece)} = {piece.text};"
+                   for key, piece in around if key in held.changing),
                  *self._fetches.next_tile(key for key, _ in around),
                  *lines,
-                 *(f"{self._memory(key, piece, held)} = {piece.text};" for key, piece in around if key in held.written)]
+                 *(line for key, piece in around if key in held.written
+                   for line in (self._change(key, piece) if key in held.changing
+                                else [f"{self._memory(key, piece, held)} = {piece.text};"]))]
         return self._if_it_runs(lines, loop, facts)
+
+    def _before(self, piece: Piece) -> str:
+        """The name of what a register held first."""
+        return self.taken.fresh(f"{piece.text}_before", self.in_use)
+
+    def _change(self, key: Reach, piece: Piece) -> list[str]:
+        """A register back into memory where its value is another: the program does not write the other elements."""
+        before, place = self._before(piece), self._place(key)
+        if not piece.vector:
+            return [f"if ({other_bits(piece.text.code, before, piece.dtype)}) {place} = {piece.text};"]
+        mask, lane = self.types.mask(piece.dtype.bits, key.span), self.taken.fresh("lane", self.in_use)
+        changes = self.taken.fresh(f"{piece.text}_changes", self.in_use)
+        return [f"const {mask} {changes} = ({mask}){piece.text} != ({mask}){before};",
+                f"for (int {lane} = 0; {lane} < {key.span}; {lane}++)",
+                f"  if ({changes}[{lane}]) (&{place})[{lane}] = {piece.text}[{lane}];"]
 
     def _if_it_runs(self, lines: list[str], loop: For, facts: Facts) -> list[str]:
         if facts.runs(loop):
@@ -485,12 +533,18 @@ class TileCode:
 
 @dataclass(frozen=True)
 class _Held:
-    """Registers by element, the loop around which each array's live, which elements are written, and copies of them."""
+    """Registers by element, the loop around which each array's live, which elements are written, and copies of them.
+
+    Parameters
+    ----------
+    changing : those of the written elements that conditions may leave alone.
+    """
 
     registers: dict[Reach, Piece]
     levels: dict[str, int]
     written: frozenset[Reach]
     copies: Mapping[Reach, CText]
+    changing: frozenset[Reach]
 
 
 def _depends(key: Reach, names: frozenset[str]) -> bool:
