@@ -156,7 +156,7 @@ class PartialResults:
                 yield from self._into(element, partial, self._tree(partial, whole, 0, lanes))
 
     def _into(self, element: CText, partial: Partial, whole: str) -> Iterator[str]:
-        """The result of all lanes into an element; where that is written sometimes, only if it is not the neutral one."""
+        """The result of all lanes into an element; if that is written sometimes, where it is not the neutral one."""
         symbol, dtype = SYMBOLS[partial.operator], self._dtype(partial)
         if partial.array not in self.sometimes:
             yield f"{element} {symbol}= {whole};"

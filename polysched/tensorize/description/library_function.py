@@ -62,7 +62,7 @@ class Variant:
 
     @cached_property
     def scop(self) -> Scop:
-        """The text as a Scop; what branches write of one element is a choice, since its own code decides what it writes.
+        """The text as a Scop; what branches write of one element is a choice: its own code decides what it writes.
 
         Raises
         ------

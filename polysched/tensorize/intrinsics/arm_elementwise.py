@@ -1,4 +1,4 @@
-"""Advanced SIMD: rounding halving additions, the rounding doubling high product, which saturates once, leading zeros."""
+"""Advanced SIMD: rounding halving additions, the rounding doubling high product, which saturates once, and clz."""
 
 from polysched.tensorize.description.intrinsic import Cost, Intrinsic, Isa, Operand
 from polysched.tensorize.intrinsics.arm_registers import neon

@@ -24,6 +24,7 @@ from polysched.scop.body import (
     Select,
     Unary,
     While,
+    assignments,
     walk,
 )
 from polysched.scop.scop import Scop, Statement
@@ -38,6 +39,7 @@ from polysched.tensorize.limits import LIMITS
 from polysched.tensorize.matching.encoding import Encoding, Extents
 from polysched.tensorize.matching.facts import Fact
 from polysched.tensorize.proofs.ideal import ideal_form, multiplies
+from polysched.tensorize.software.conditional_reads import may_always_be_written
 from polysched.tensorize.software.elements import scattered
 from polysched.tensorize.software.fragment import Fragment, is_complex
 
@@ -131,6 +133,9 @@ def unread(scop: Scop, statement: Statement, intrinsic: Intrinsic) -> Explanatio
     if len(body) == 1 and isinstance(body[0], If):
         condition = expression_text(scop, statement, body[0].condition)
         why = f"whether it runs depends on data ({condition}), and an instruction runs always"
+        targets = dict.fromkeys(statement.access(item.target) for item in assignments(body))
+        if alone := next((a.array for a in targets if not may_always_be_written(scop, statement, a)), None):
+            why += f"; nothing else writes {alone}, which may be read-only or another thread's where it does not run"
         if _adds(statement, body[0]):
             rewrite = f"let the condition choose an operand: multiply by ({condition}) ? factor : 0"
     elif len(body) == 1 and isinstance(body[0], While):

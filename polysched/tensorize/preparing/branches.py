@@ -4,9 +4,9 @@ Rewrite:  if (c) { L = a; H = b; } else { L = b; H = a; }   ->   L = c ? a : b; 
           if (c) R = a;                                     ->   R = c ? a : R;
 
 Only the chosen side of a choice is evaluated, so nothing is read that was not read before, but for R, which the program
-writes in any case or owns: what it may leave alone can belong to another thread, or be read-only.  The statements run one behind the
-other, each behind those that read what it writes.  Sums under a condition stay (`if (c) R += a;`), since no instruction
-takes `c ? R + a : R` for one.
+writes in any case or owns: what it may leave alone can belong to another thread, or be read-only.  The statements run
+one behind the other, each behind those that read what it writes.  Sums under a condition stay (`if (c) R += a;`), since
+no instruction takes `c ? R + a : R` for one.
 Source: J. R. Allen, K. Kennedy, C. Porterfield, J. Warren, "Conversion of control dependence to data dependence",
 POPL 1983.
 """

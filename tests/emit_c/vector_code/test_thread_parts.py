@@ -18,8 +18,8 @@ NODE = ("with thread_reduction(whole=For(variable='i', lower=linear(0), upper=li
 
 
 @pytest.mark.parametrize(("operator", "dtype", "value"), [
-    ("sum", FLOAT32, "-0.0"), ("sum", INT32, "0"), ("product", FLOAT64, "1"), ("and", INT32, "(int)-1"), ("or", INT32, "0"),
-    ("xor", UINT32, "0"), ("max", FLOAT32, "-__builtin_inf()"),
+    ("sum", FLOAT32, "-0.0"), ("sum", INT32, "0"), ("product", FLOAT64, "1"), ("and", INT32, "(int)-1"),
+    ("or", INT32, "0"), ("xor", UINT32, "0"), ("max", FLOAT32, "-__builtin_inf()"),
     ("maximum", FLOAT32, "-__builtin_inf()"), ("minimum", FLOAT32, "__builtin_inf()"),
     ("min", FLOAT32, "__builtin_inf()"),
     ("max", INT8, "-127 - 1"), ("min", INT8, "127"), ("max", UINT32, "0"), ("min", UINT32, "4294967295u"),

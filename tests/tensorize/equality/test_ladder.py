@@ -66,7 +66,8 @@ def test_different_with_a_witness(left: str, right: str) -> None:
 def test_calls_mean_what_operators_say() -> None:
     bits = Call("__builtin_popcount", (Load("w[0]", UINT32),), INT32)
     assert same_function(bits, expression("popcount_u32($w)")).verdict is Verdict.EQUAL
-    guarded = Select(Load("w[0]", UINT32), Call("__builtin_clz", (Load("w[0]", UINT32),), INT32), Literal("32", 32, INT32), INT32)
+    word = Load("w[0]", UINT32)
+    guarded = Select(word, Call("__builtin_clz", (word,), INT32), Literal("32", 32, INT32), INT32)
     assert same_function(guarded, expression("clz_u32($w)")).verdict is Verdict.EQUAL
     assert same_function(guarded, expression("ctz_u32($w)")).verdict is Verdict.DIFFERENT
     assert same_function(expression("abs($x)"), expression("$x > 0 ? $x : -$x")).verdict is Verdict.EQUAL

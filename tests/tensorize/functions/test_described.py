@@ -10,6 +10,7 @@ import pytest
 from polysched.errors import PolyschedError
 from polysched.scop import from_c_text
 from polysched.tensorize.description.library_function import LibraryFunction, Variant
+from polysched.tensorize.functions.described import assigned
 from tests.tensorize.functions.replaced import decided, region, replaced, same_results
 
 SOFTMAX = """
@@ -195,7 +196,7 @@ def test_what_is_nearly_the_function_is_refused(name: str) -> None:
 ])
 def test_descriptions_that_cannot_be_read_are_refused(text: str, why: str) -> None:
     with pytest.raises(PolyschedError, match=why):
-        _ = Variant(text).scop
+        assigned(Variant(text))
 
 
 def test_no_call_is_made_with_a_number_that_nothing_says() -> None:

@@ -73,7 +73,8 @@ def test_a_maximum_and_its_place_are_two_results_of_one_instruction(tmp_path: Pa
     largest = described.unit(
         "largest", "int32_t M[8], int32_t P[8], const int32_t A[8], const int32_t K[8]",
         "for (int i = 0; i < 8; i++) { P[i] = A[i] > M[i] ? K[i] : P[i]; M[i] = A[i] > M[i] ? A[i] : M[i]; }")
-    body = ("for (int i = 0; i < 19; i++) { p[i] = 0; m[i] = -7; } for (int r = 0; r < 3; r++) for (int i = 0; i < 19; i++) "
+    body = ("for (int i = 0; i < 19; i++) { p[i] = 0; m[i] = -7; } "
+            "for (int r = 0; r < 3; r++) for (int i = 0; i < 19; i++) "
             "if (m[i] < a[r][i]) { m[i] = a[r][i]; p[i] = k[i]; }")
     scop = described.program("int32_t m[19], int32_t p[19], int32_t a[3][19], int32_t k[19]", body)
     assert described.executes(scop, described.matched(scop, largest), tmp_path)
