@@ -26,7 +26,6 @@ PROGRAMS = {
     "behind a pointer": f"{LOOP} if (p[i] > 0) r[0] += p[i];",
     "into a pointer that is set before": f"p[0] = 0; {LOOP} if (B[i] > 0) p[0] += B[i];",
     "differences and sums": f"{LOOP} if (B[i] > 0) r[0] -= B[i]; else r[0] += 2;",
-    "products": f"{LOOP} if (B[i] > 0) r[0] = r[0] + B[i] * C[i];",
     "a product": f"{LOOP} if (B[i] > 2) r[0] *= C[i];",
     "a comparison": f"{LOOP} m[0] += B[i] > 1;",
     "several comparisons": f"{LOOP} m[0] += B[i] > 1 && !(C[i] < 0);",
@@ -129,54 +128,47 @@ def test_lanes_without_the_condition_keep_zeros_and_their_signs(kind: str, tmp_p
     assert arrays[3][0] == 0
     assert np.signbit(arrays[3][0])
 
-UNWRITTEN = {   # bodies over R[n], of which conditions pick from the first half alone, and s[0], which none picks
-    "sums of rows": f"{LOOP} for (int k = 0; k < 5; k++) if (m[i]) R[i] += A[k];",
-    "columns": f"for (int k = 0; k < 5; k++) {LOOP} if (m[i] > k) R[i] += A[i];",
-    "a counter": f"{LOOP} for (int k = 0; k < 6; k++) if (i + k < 1000) R[i] += A[k];",
-    "read elsewhere": f"{LOOP} {{ B[i] = R[i]; if (m[i]) R[i] = A[i]; }}",
-    "compared": f"{LOOP} if (m[i] > R[i]) R[i] = A[i];",
+UNWRITTEN = {   # bodies over R[n], of which the first half is picked from, and s[0], which nothing picks
     "a sum": f"{LOOP} if (m[i] < 0) s[0] += A[i];",
-    "a product": f"{LOOP} if (m[i] < 0) s[0] *= A[i];",
     "the largest": f"{LOOP} if (m[i] < 0) s[0] = A[i] > s[0] ? A[i] : s[0];",
     "a histogram": f"{LOOP} R[k[i]] += A[i];",
 }
-PARAMETERS = "(int n, {0} R[restrict n], {0} s[restrict 1], {0} A[restrict n], {0} B[restrict n], int m[restrict n], " \
-             "int k[restrict n])"
+PARAMETERS = ("(int n, float R[restrict n], float s[restrict 1], float A[restrict n], "
+              "float B[restrict n], int m[restrict n], int k[restrict n])")
 TRIED = """
 int main(void) {
   enum { N = 2048 };
-  static T A[N], B[2][N];
+  static float A[N], B[2][N];
   static int m[N], k[N];
-  for (int i = 0; i < N; i++) A[i] = i % 7 - 3, m[i] = i < 1000 ? i % 9 : 0, k[i] = i * 7 % 900;
+  for (int i = 0; i < N; i++) A[i] = i % 7 - 3, B[0][i] = B[1][i] = i % 5;
+  for (int i = 0; i < N; i++) m[i] = i < 1000 ? i % 9 : 0, k[i] = i * 7 % 900;
   for (int p = 0; p < COUNT; p++) {
-    T *memory[2];
+    float *memory[2];
     for (int q = 0; q < 2; q++) {
-      memory[q] = mmap(0, 4 * N * sizeof(T), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+      memory[q] = mmap(0, 4 * N * sizeof(float), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
       for (int i = 0; i < 4 * N; i++) memory[q][i] = 5;
-      mprotect(memory[q] + N / 2, 3 * N * sizeof(T), PROT_READ);
+      mprotect(memory[q] + N / 2, 3 * N * sizeof(float), PROT_READ);
       const int child = fork();
       if (!child) (q ? changed : written)[p](N, memory[q], memory[q] + N, A, B[q], m, k), _exit(0);
       int end;
       waitpid(child, &end, 0);
       if (end) printf("%d %s\\n", p, q ? "writes more" : "is no case");
     }
-    if (memcmp(memory[0], memory[1], N * sizeof(T))) printf("%d differs\\n", p);
+    if (memcmp(memory[0], memory[1], N * sizeof(float))) printf("%d differs\\n", p);
   }
 }
 """
 
 
-@pytest.mark.parametrize("kind", ["int", "double"])
-def test_what_no_condition_picks_is_never_written(kind: str, tmp_path: Path) -> None:
+def test_what_no_condition_picks_is_never_written(tmp_path: Path) -> None:
     """Elements that the program leaves alone lie in read-only memory."""
-    parameters = PARAMETERS.format(kind)
     text = "".join(f"#include <{name}.h>\n" for name in ("stdio", "string", "unistd", "sys/mman", "sys/wait"))
     for at, body in enumerate(UNWRITTEN.values()):
-        scop = f"void f{parameters} {{\n#pragma scop\n{body}\n#pragma endscop\n}}\n"
+        scop = f"void f{PARAMETERS} {{\n#pragma scop\n{body}\n#pragma endscop\n}}\n"
         made = emitted(scop, 256, parallel=at % 2 == 0).text
-        text += f"static void w{at}{parameters} {{ {body} }}\nstatic void c{at}{parameters} {{\n{made}}}\n"
-    text += f"typedef {kind} T;\nenum {{ COUNT = {len(UNWRITTEN)} }};\n" + "".join(
-        f"static void (*{name}[]){parameters} = {{{', '.join(f'{name[0]}{at}' for at in range(len(UNWRITTEN)))}}};\n"
+        text += f"static void w{at}{PARAMETERS} {{ {body} }}\nstatic void c{at}{PARAMETERS} {{\n{made}}}\n"
+    text += f"enum {{ COUNT = {len(UNWRITTEN)} }};\n" + "".join(
+        f"static void (*{name}[]){PARAMETERS} = {{{', '.join(f'{name[0]}{at}' for at in range(len(UNWRITTEN)))}}};\n"
         for name in ("written", "changed"))
     (tmp_path / "tried.c").write_text(text + TRIED)
     compiler = find_compiler()

@@ -13,12 +13,11 @@ Example of what comes out for `C[i][j] += A[i][k] * B[k][j]` with edges i (2) an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import gcd, prod
 
-from polysched.emit_c.bodies.array_bounds import can_be_written
 from polysched.emit_c.bodies.operations import waits_for_divider
 from polysched.emit_c.bodies.wrapping_sums import accumulator, unsigned
 from polysched.emit_c.limits import LIMITS
@@ -52,17 +51,18 @@ from polysched.emit_c.scalar_code.loop_head import loop_head
 from polysched.emit_c.scalar_code.statements import braced
 from polysched.emit_c.scalar_code.vector_dtypes import computed_dtypes
 from polysched.emit_c.scalar_code.vector_types import VectorTypes, has_vectors
+from polysched.emit_c.vector_code.held_elements import ChangedElements, HeldElements
 from polysched.emit_c.vector_code.overlapping_reads import OverlappingReads, overlapping_rows, read_beyond
-from polysched.emit_c.vector_code.partial_results import PartialResults, other_bits
+from polysched.emit_c.vector_code.partial_results import PartialResults
 from polysched.emit_c.vector_code.partial_tiles import CutTile, sums_of
 from polysched.emit_c.vector_code.tile_fetches import TileFetches
 from polysched.emit_c.vector_code.tile_scope import Piece, TileScope
 from polysched.emit_c.vector_code.transposition import Transposition, is_square
-from polysched.emit_c.vector_code.vector_expressions import NotVectorised, VectorPrinter, vector_at
+from polysched.emit_c.vector_code.vector_expressions import NotVectorised, VectorPrinter
 from polysched.emit_c.vector_code.vector_statements import add_statements
 from polysched.emit_c.vector_code.windows import Window, windows
 from polysched.emit_c.vector_math import VectorMath
-from polysched.scop.body import assignments, unconditional_references
+from polysched.scop.body import assignments
 from polysched.scop.dtypes import DType
 from polysched.scop.scop import Access, Scop
 from polysched.target.target import Target
@@ -124,49 +124,29 @@ class TileCode:
         parts = PartialResults(tile=self.tile, scop=self.scop, types=self.types, taken=self.taken, in_use=self.in_use,
                                lanes=lanes, element=self._element,
                                form=lambda form: self.index.form(form).text, math=self.math,
-                               sometimes=self._written_sometimes)
+                               sometimes=self._changed.arrays)
         body = [f"{self._type(key, piece)} {piece.text};" for key, piece in own.items()]
         cut = self._cut(accesses, levels) if self.tile.within else None
         overlap = self._overlap(accesses)
         seen = {key: piece for window in self._windows for key, piece in window.elements(self.index)}
         body += [*overlap.loads(), *self._body(registers | own | overlap.registers() | seen, frozenset(
             a.generic.array for a in accesses if a.writes), parts, cut, frozenset(own)), *overlap.ends()]
-        written = frozenset(key for a in accesses if a.writes for key in a.keys)
         copies = {} if cut is None else {
             key: cut.element(array, point) for a in accesses if (array := a.generic.array) in cut.sums
             for key, point in zip(a.keys, points(self.tile.edges, lanes), strict=True)}
-        all_certain = all(certain for _, _, certain in self._writes)
-        changing = frozenset[Reach]() if all_certain else written - frozenset(self._always_written())
-        if cut is not None and any(key in registers for key in changing):
-            raise NotVectorised("a cut tile writes all that its copy holds")
-        nest = self._nest(0, body, _Held(registers, levels, written, copies, changing), self.facts)
+        nest = self._nest(0, body, HeldElements(registers=registers, levels=levels, copies=copies, accesses=accesses,
+                                                changed=self._changed), self.facts)
         if overlap.rows:
             nest = self._if_it_runs([*overlap.beginnings(), *nest], self.tile.loops[0], self.facts)
         lines = [*parts.beginnings(), *nest, *parts.combinations()]
         return lines if cut is None else [*cut.before(), *lines, *cut.after()]
 
     @cached_property
-    def _writes(self) -> list[tuple[StatementInstance, Access, bool]]:
-        """What the statements write, each with whether its old value may be written back in every instance."""
-        made = []
-        for instance in instances(self.tile.body):
-            statement = statement_at(self.scop, instance)
-            certain = frozenset(unconditional_references(statement.body))
-            made += [(instance, a, a.reference in certain or can_be_written(self.scop, statement, a))
-                     for a in statement.writes]
-        return made
-
-    @cached_property
-    def _written_sometimes(self) -> frozenset[str]:
-        """Arrays of which conditions may leave alone all elements that the tile writes."""
-        return frozenset(a.array for _, a, _ in self._writes) - {a.array for _, a, certain in self._writes if certain}
-
-    def _always_written(self) -> Iterator[Reach]:
-        """The elements that may be written whatever the conditions are."""
-        for instance, access, certain in self._writes:
-            if certain:
-                yield from (self.reach_of(self.printer_for(instance, point), access, self.lanes)
-                            for point in points(self.tile.edges, self.lanes))
+    def _changed(self) -> ChangedElements:
+        return ChangedElements(
+            tile=self.tile, scop=self.scop, lanes=self.lanes, place=self._place, type_name=self._type,
+            reach=lambda instance, point, access: self.reach_of(self.printer_for(instance, point), access, self.lanes),
+            mask=self.types.mask, fresh=lambda wish: self.taken.fresh(wish, self.in_use))
 
     def _cut(self, accesses: Sequence[TileAccess], levels: Mapping[str, int]) -> CutTile:
         if self.tile.private or self.tile.partials:
@@ -385,7 +365,7 @@ class TileCode:
         """Whether everything that lies apart from lane to lane is read in blocks that are transposed in registers."""
         return self._transposition().covers_all()
 
-    def _nest(self, level: int, body: list[str], held: _Held, facts: Facts) -> list[str]:
+    def _nest(self, level: int, body: list[str], held: HeldElements, facts: Facts) -> list[str]:
         """The loops from `level` inwards with the registers that live around each of them."""
         if level == len(self.tile.loops):
             return [*self._barrier(), *self._fetches.panel_rows(), *self._fetches.later_rows(),
@@ -395,35 +375,12 @@ class TileCode:
         lines = [*self._unrolled(level), *braced(loop_head(loop, self.index), inner)]
         if level == self._first_unrolled:
             lines = [*(line for window in self._windows for line in window.declaration(self.index)), *lines]
-        around = [(key, piece) for key, piece in held.registers.items() if held.levels[key.array] == level]
+        around = held.around(level)
         if not around:
             return lines
         lines = [*(self._emptied_registers() if any(key in held.written for key, _ in around) else ()),
-                 *(f"{self._type(key, piece)} {piece.text} = {self._memory(key, piece, held)};"
-                   for key, piece in around),
-                 *(f"const {self._type(key, piece)} {self._before(piece)} = {piece.text};"
-                   for key, piece in around if key in held.changing),
-                 *self._fetches.next_tile(key for key, _ in around),
-                 *lines,
-                 *(line for key, piece in around if key in held.written
-                   for line in (self._change(key, piece) if key in held.changing
-                                else [f"{self._memory(key, piece, held)} = {piece.text};"]))]
+                 *held.loads(around), *self._fetches.next_tile(key for key, _ in around), *lines, *held.stores(around)]
         return self._if_it_runs(lines, loop, facts)
-
-    def _before(self, piece: Piece) -> str:
-        """The name of what a register held first."""
-        return self.taken.fresh(f"{piece.text}_before", self.in_use)
-
-    def _change(self, key: Reach, piece: Piece) -> list[str]:
-        """A register back into memory where its value is another: the program does not write the other elements."""
-        before, place = self._before(piece), self._place(key)
-        if not piece.vector:
-            return [f"if ({other_bits(piece.text.code, before, piece.dtype)}) {place} = {piece.text};"]
-        mask, lane = self.types.mask(piece.dtype.bits, key.span), self.taken.fresh("lane", self.in_use)
-        changes = self.taken.fresh(f"{piece.text}_changes", self.in_use)
-        return [f"const {mask} {changes} = ({mask}){piece.text} != ({mask}){before};",
-                f"for (int {lane} = 0; {lane} < {key.span}; {lane}++)",
-                f"  if ({changes}[{lane}]) (&{place})[{lane}] = {piece.text}[{lane}];"]
 
     def _if_it_runs(self, lines: list[str], loop: For, facts: Facts) -> list[str]:
         if facts.runs(loop):
@@ -524,27 +481,6 @@ class TileCode:
         temporary = self.temporaries.get(partial.array)
         key = Reach(partial.array, forms if temporary is None else temporary.subscripts(forms), Lanes.UNIFORM, 1)
         return self._place(key)
-
-    def _memory(self, key: Reach, piece: Piece, held: _Held) -> CText:
-        """The place in memory that a register stands for."""
-        element = held.copies.get(key) or self._place(key)
-        return vector_at(element, self._type(key, piece)) if piece.vector else element
-
-
-@dataclass(frozen=True)
-class _Held:
-    """Registers by element, the loop around which each array's live, which elements are written, and copies of them.
-
-    Parameters
-    ----------
-    changing : those of the written elements that conditions may leave alone.
-    """
-
-    registers: dict[Reach, Piece]
-    levels: dict[str, int]
-    written: frozenset[Reach]
-    copies: Mapping[Reach, CText]
-    changing: frozenset[Reach]
 
 
 def _depends(key: Reach, names: frozenset[str]) -> bool:
