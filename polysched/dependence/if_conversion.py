@@ -14,8 +14,9 @@ POPL 1983.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from polysched.records import dataclass
 from polysched.scop.body import (
     Assign,
     Binary,

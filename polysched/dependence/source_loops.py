@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import islpy as isl
 
 from polysched.dependence.access_order import access_stages
 from polysched.dependence.dependences import Dependence
+from polysched.records import dataclass
 from polysched.scop.points import isl_value
 from polysched.scop.schedule_nodes import NodeKind, kind_of
 from polysched.scop.scop import Access, AccessKind, Scop, Statement

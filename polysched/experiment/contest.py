@@ -2,7 +2,7 @@
 
 Only one process runs at a time: the others are stopped (SIGSTOP), so that neither the threads that a runtime leaves
 spinning nor a library's own thread pool disturb the next one.  In every round each variant runs once, in an
-order that turns from round to round; a ratio compares two variants within one round.
+order that changes from round to round (`measure.timing.race`); a ratio compares two variants within one round.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
+from functools import partial
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,9 @@ from polysched.measure.measurement import Build
 from polysched.measure.processes.threads import bound_to, pinned_processors, usable_processors
 from polysched.measure.programs.comparison import compare
 from polysched.measure.timing.cold_cache import flush_for
+from polysched.measure.timing.race import in_turn
 from polysched.measure.timing.statistics import Sample
+from polysched.records import dataclass
 from polysched.target.one_line import OneLine
 
 TURN_SECONDS = 0.02
@@ -299,6 +302,16 @@ def _race(running: list[_Running], rules: Rules, out: dict[str, VariantTimes], r
     """Rounds until the budget is spent; when it is short, only those near the best go on."""
     limit, started = _limit(rules, running[0]), time.monotonic()
     active, number = list(running), 0
+
+    def turn(runner: _Running) -> None:
+        try:
+            runner.turn(number, limit)
+        except (SilentError, EndedError) as failure:
+            status = Status.SLOW if isinstance(failure, SilentError) else Status.FAILED
+            out[runner.contender.name] = VariantTimes(name=runner.contender.name, status=status, problem=str(failure),
+                                                      note=runner.note)
+            active.remove(runner)
+
     while active and number < rules.most_rounds:
         number += 1
         if number > 1 or all(r.rounds for r in active):
@@ -308,14 +321,7 @@ def _race(running: list[_Running], rules: Rules, out: dict[str, VariantTimes], r
             if _cost(active) > left:
                 break
         report(f"timing, round {number}")
-        for runner in _rotated(active, number):
-            try:
-                runner.turn(number, limit)
-            except (SilentError, EndedError) as failure:
-                status = Status.SLOW if isinstance(failure, SilentError) else Status.FAILED
-                out[runner.contender.name] = VariantTimes(name=runner.contender.name, status=status,
-                                                          problem=str(failure), note=runner.note)
-                active.remove(runner)
+        in_turn({runner.contender.name: partial(turn, runner) for runner in active}, number)
     for runner in running:
         out.setdefault(runner.contender.name, VariantTimes(
             name=runner.contender.name, status=Status.VERIFIED, note=runner.note,
@@ -333,13 +339,6 @@ def _near_the_best(active: Sequence[_Running], rules: Rules) -> list[_Running]:
     peers = [r for r in active if r.contender.name not in kept]
     best = min((r.seconds for r in peers), default=0.0)
     return [r for r in active if r.contender.name in kept or r.seconds <= NEAR_THE_BEST * best]
-
-
-def _rotated(active: Sequence[_Running], number: int) -> list[_Running]:
-    """Another order in every round."""
-    start = number % len(active)
-    order = [*active[start:], *active[:start]]
-    return order if number % 2 else order[::-1]
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -35,6 +35,7 @@ from polysched.measure.processes.isolation import ChildEnd, End, Limits, run_iso
 from polysched.model.compiling import compile_graph
 from polysched.model.verification import Arrays, check
 from polysched.pipeline.options import PipelineOptions
+from polysched.records import dataclass
 from polysched.target import host
 from polysched.tiling import TilingOptions
 
@@ -83,6 +84,7 @@ class GraphCampaign:
     drawn : `graphs` of our operators, or `models` of ONNX; `readings` of these are interpreted, and not compiled.
     chunk : graphs per child.
     limit_seconds : wall-clock time of one graph.
+    patience : times that for a graph that did not end, alone in another child: a busy machine is no hang.
     limit_bytes : memory of one child.
     """
 
@@ -92,6 +94,7 @@ class GraphCampaign:
     drawn: Drawn = "graphs"
     chunk: int = 16
     limit_seconds: float = 120.0
+    patience: float = 5.0
     limit_bytes: int = 4 << 30
 
 
@@ -200,14 +203,22 @@ def _chunk(seeds: range, options: GraphCampaign) -> Iterator[GraphRecord]:
     """The records of some graphs: one that ends its child is taken out, and a new child takes the rest."""
     left = list(seeds)
     while left:
-        with TemporaryDirectory(prefix="polysched-fuzz-") as folder:
-            limits = Limits(seconds=options.limit_seconds, memory_bytes=options.limit_bytes)
-            end = run_isolated(WORKER, {"check": left, "drawn": options.drawn}, folder=Path(folder), limits=limits)
-        done = [GraphRecord(**report["result"]) for report in end.reports if "result" in report]
+        done, end = _checked(left, options, options.limit_seconds)
         yield from done
         left = left[len(done):]
         if left:
-            yield _ended(left.pop(0), end)
+            seed, alone = left.pop(0), list[GraphRecord]()
+            if end.end is End.HUNG:
+                alone, end = _checked([seed], options, options.limit_seconds * options.patience)
+            yield alone[0] if alone else _ended(seed, end)
+
+
+def _checked(seeds: Sequence[int], options: GraphCampaign, seconds: float) -> tuple[list[GraphRecord], ChildEnd]:
+    """What a child said of some graphs before it ended, and how it did."""
+    with TemporaryDirectory(prefix="polysched-fuzz-") as folder:
+        limits = Limits(seconds=seconds, memory_bytes=options.limit_bytes)
+        end = run_isolated(WORKER, {"check": list(seeds), "drawn": options.drawn}, folder=Path(folder), limits=limits)
+    return [GraphRecord(**report["result"]) for report in end.reports if "result" in report], end
 
 
 def _ended(seed: int, end: ChildEnd) -> GraphRecord:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from polysched.records import dataclass
 from polysched.target.constant import constant
 
 
@@ -14,6 +13,9 @@ class GraphLimits:
     # evaluation/inference.py
     most_bytes: int = constant(
         1 << 40, unit="bytes", source="of one value: more than the memory of a machine, so that sizes do not overflow")
+    most_extent: int = constant(
+        1 << 40, unit="elements", source="of one dimension, also beside one of none, and of a size that is open: as "
+                                         "many as bytes of a value, so that sizes do not overflow")
     most_folded_elements: int = constant(
         1 << 24, unit="elements", source="of a value that is computed while compiling: below a second in NumPy")
     most_folded_in_all: int = constant(

@@ -6,13 +6,15 @@ import copy
 import statistics
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from polysched.errors import UsageError, WrongResultError
 from polysched.kernel.specialisation import Specialisation
+from polysched.measure.timing.race import pairs
+from polysched.records import dataclass
 from polysched.target.one_line import OneLine
 
 
@@ -57,26 +59,49 @@ def time_call(kernel: Specialisation, values: Mapping[str, Any], sizes: Mapping[
     """
     if repeats < 1:
         raise UsageError("a time needs at least one repeat")
-    own: list[float] = []
-    other: list[float] = []
-    for turn in range(repeats + 1):
-        mine = _copies(values)
-        call = kernel.prepare(mine, sizes)
-        started = time.perf_counter()
-        call.run()
-        own.append(time.perf_counter() - started)
-        if against is None:
-            continue
-        theirs = _copies(values)
-        started = time.perf_counter()
-        returned = against(**theirs)
-        other.append(time.perf_counter() - started)
-        if turn == 0:
-            call.copy_back()
-            for name in mine:
-                _compare(kernel, name, mine[name], theirs[name])
-            _compare(kernel, "the result", call.returned(), returned)
-    return KernelTiming(tuple(own[1:]), tuple(other[1:]))
+    if against is None:
+        return KernelTiming(tuple(_called(kernel, values, sizes).seconds for _ in range(repeats + 1))[1:])
+    taken: list[tuple[float, float]] = []
+    for pair in pairs(partial(_called, kernel, values, sizes), partial(_called_function, against, values),
+                      most=repeats, begin=-1):
+        if not taken:
+            _agree(kernel, pair.first, pair.own)
+        taken.append((pair.first.seconds, pair.own.seconds))
+    return KernelTiming(tuple(own for own, _ in taken[1:]), tuple(other for _, other in taken[1:]))
+
+
+@dataclass(frozen=True, eq=False)
+class _Called:
+    """One call on copies of the arguments: its seconds, what the arguments are then, and what it returned."""
+
+    seconds: float
+    values: Mapping[str, Any]
+    returned: Any
+
+
+def _called(kernel: Specialisation, values: Mapping[str, Any], sizes: Mapping[str, int]) -> _Called:
+    """Of the compiled code; what is no plain array is copied back behind the time."""
+    mine = _copies(values)
+    call = kernel.prepare(mine, sizes)
+    started = time.perf_counter()
+    call.run()
+    seconds = time.perf_counter() - started
+    call.copy_back()
+    return _Called(seconds, mine, call.returned())
+
+
+def _called_function(function: Callable[..., Any], values: Mapping[str, Any]) -> _Called:
+    theirs = _copies(values)
+    started = time.perf_counter()
+    returned = function(**theirs)
+    return _Called(time.perf_counter() - started, theirs, returned)
+
+
+def _agree(kernel: Specialisation, mine: _Called, theirs: _Called) -> None:
+    """Refuse two calls that did different things."""
+    for name in mine.values:
+        _compare(kernel, name, mine.values[name], theirs.values[name])
+    _compare(kernel, "the result", mine.returned, theirs.returned)
 
 
 def _copies(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import ctypes
 import json
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -42,6 +42,7 @@ from polysched.model.saving import Parts, save, write_source
 from polysched.model.sizes import Arguments
 from polysched.model.variants import Asked, Choice, Chosen, choose
 from polysched.pipeline.options import PipelineOptions
+from polysched.records import dataclass
 from polysched.scop.dtypes import DType
 from polysched.target import Compiler, build_cache, find_compiler
 from polysched.target.newest import Newest
@@ -245,6 +246,12 @@ class CompiledModel:
                        "slice ends outside")
             where, said = f"model {self.graph.name}", ", ".join(f"{n} = {v}" for n, v in values.items())
             negative = [e for e in negative_at_some_size(self.plan) if int(e.bound(values)) < 0]
+            left = [e for e in negative if e in self.plan.ranges]
+            if left:
+                raise UnsupportedGraphError(
+                    "a whole number that follows from open sizes leaves its type", where=where,
+                    witness=f"{', '.join(map(str, left))} with {said}: negative",
+                    hint=f"compute shapes in int64, or compile with sizes={values}: then it wraps as in ONNX")
             if not negative:
                 raise UnsupportedGraphError("a value is larger than a model may have", where=where, witness=said)
             raise UnsupportedGraphError(problem, where=where, witness=f"{', '.join(map(str, negative))} with {said}",

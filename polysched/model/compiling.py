@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Literal, TypeAlias
 
 import numpy as np
 
 from polysched.errors import UnsupportedGraphError, UsageError
-from polysched.graph.passes.control import resolve_sequences
+from polysched.graph.evaluation.inference import infer
+from polysched.graph.passes.control import resolve_control, resolve_sequences
 from polysched.graph.passes.precision import mixed_precision
 from polysched.graph.passes.registry import standard
 from polysched.graph.passes.simple import bind
@@ -42,8 +44,9 @@ def compile_graph(graph: Graph, *, sizes: Mapping[str, int] | None = None,
         sums, products and normalisations into one loop over tiles, and runs independent kernels in one parallel
         region, where the plan of least cost has them so; `auto` is `cost` where fusion by dominators is not better by
         the model, sizes are known or have likely values, of which the largest counts, and nodes are few.
-    measure_plans : compile the best few plans by cost and the greedy one, compare each with the interpreter, and keep
-        the one that ran fastest here (`CompiledModel.race` says all times); the fusion counts for nothing.
+    measure_plans : compile the best few plans by cost and the greedy one, compare each with the interpreter, and race
+        them here: the fastest is kept, the greedy one unless the interval of another one's gain lies above 1
+        (`CompiledModel.race` says all times, and ties); the fusion counts for nothing.
     inputs : arrays for which plans are compared and timed; random ones unless given.
     stored : `float16` stores operands and results of products, and what follows them, in 16 bits; `bfloat16` constant
         weights alone.  Sums are float32, and so are inputs and outputs; `verification.losses` says what it costs.
@@ -68,7 +71,8 @@ def compile_graph(graph: Graph, *, sizes: Mapping[str, int] | None = None,
     by_cost = chosen if chosen.device is None else None   # no model runs on a device, which is said below
     kept = bound if stored == "float32" else mixed_precision(standard(bound), stored)
     plan = planned(kept, chosen.target(), options=by_cost, fusion=fusion, sizes=sizes_for_costs)
-    return CompiledModel(bound, plan, chosen, likely=likely)
+    ranges = infer(resolve_control(bound)).ranges if bound.symbols else ()
+    return CompiledModel(bound, replace(plan, ranges=ranges), chosen, likely=likely)
 
 
 def measured(graph: Graph, options: PipelineOptions, inputs: Mapping[str, np.ndarray] | None = None) -> CompiledModel:

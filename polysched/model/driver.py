@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from polysched.graph.limits import LIMITS as GRAPH_LIMITS
 from polysched.graph.planning.memory import ALIGNMENT, attempts
@@ -13,6 +12,7 @@ from polysched.graph.values.sizes import Size
 from polysched.model.c_sizes import FLOOR, c_fits, c_product, c_size, is_never_negative
 from polysched.model.copies import Subscripts, copy_loops
 from polysched.model.variants import Choice
+from polysched.records import dataclass
 
 ENTRY = "polysched_model_run"
 WORDS = {1: "unsigned char", 2: "unsigned short", 4: "unsigned int", 8: "unsigned long"}
@@ -33,7 +33,7 @@ def driver_text(plan: Plan, symbols: Mapping[int, Choice], *, exported: bool = T
     every kernel.  Where `ready` is not 0, it gets a 1 for every output as soon as that is whole, with release order.
     Sizes that are open come in the order of the graph's symbols.  `long polysched_model_arena(const long *sizes, long
     *offsets)` says how many bytes the arena has for them, and where its values stand in it; -1 where they make an
-    extent negative.
+    extent negative, a value too large, or a whole number leave its type.
 
     Parameters
     ----------
@@ -83,10 +83,11 @@ def outputs_by_step(plan: Plan) -> dict[int | None, list[str]]:
 
 
 def negative_at_some_size(plan: Plan) -> tuple[Size, ...]:
-    """What is negative for sizes that are refused: extents of values, and what operators want room for."""
+    """What is negative for sizes that are refused: extents of values, what operators want room for, and what is left of
+    the type of a whole number."""
     types = [*dict(plan.graph.inputs).values(), *plan.graph.types.values()]
     wanted = [e for t in types for e in t.shape]
-    wanted += plan.room
+    wanted += [*plan.room, *plan.ranges]
     return tuple(e for e in dict.fromkeys(wanted) if not is_never_negative(e))
 
 

@@ -1,14 +1,15 @@
-"""The fastest of a graph's best plans: each is compared with the interpreter, and timed beside the greedy one.
+"""The fastest of a graph's best plans: each is compared with the interpreter, and raced with the greedy one.
 
-The runs are in a process of their own.  A plan that computes something else, crashes or hangs is a record, and is never
-chosen (`search.building.Runner` judges candidates of one program the same way).
+The race and its decision are those of every search (`measure.timing.race`); the runs are in a process of their own.  A
+plan that computes something else, crashes or hangs is a record, and is never chosen; one is taken over the greedy plan
+only if the interval of its gain lies above 1.
 """
 
 from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +19,16 @@ from polysched.errors import PolyschedError, RunFailedError
 from polysched.graph.evaluation.interpreter import interpret
 from polysched.graph.planning.plan import Plan
 from polysched.graph.values.graph import Graph
-from polysched.measure.field import Ran, Verdict
+from polysched.measure.field import Ran, Verdict, verdict_of
 from polysched.measure.processes.isolation import ChildEnd, End, Limits, run_isolated
 from polysched.measure.processes.workspace import workspace
+from polysched.measure.timing.race import Gain, clean_of, decided, ratios_of
 from polysched.model.compiled_model import CompiledModel
 from polysched.model.limits import LIMITS
 from polysched.model.sizes import given_arrays
 from polysched.model.verification import random_inputs
 from polysched.pipeline.options import PipelineOptions
+from polysched.records import dataclass
 
 WORKER = "polysched.model.plan_race_worker"
 GREEDY = "greedy"
@@ -45,14 +48,19 @@ class MeasuredPlan:
     ran: Ran
 
     @property
+    def clean(self) -> tuple[tuple[float, float], ...]:
+        """The pairs that no other program disturbed; all where each was: whichever plan runs, it is right."""
+        return clean_of(self.ran.pairs, self.ran.disturbed) or self.ran.pairs
+
+    @property
     def ratio(self) -> float:
         """The median of the greedy plan's seconds over its own; above 1 it is faster."""
-        return statistics.median(first / own for first, own in self.ran.pairs)
+        return statistics.median(ratios_of(self.clean))
 
     @property
     def seconds(self) -> float:
         """The median of a call's."""
-        return statistics.median(own for _, own in self.ran.pairs)
+        return statistics.median(own for _, own in self.clean)
 
     def as_json(self) -> dict[str, Any]:
         """Plain values, for scripts."""
@@ -69,12 +77,16 @@ class PlanRace:
 
     Parameters
     ----------
-    ranked : the right ones, the fastest first.
+    ranked : the right ones: what is kept, and the others, the fastest first.
     refused : the others.
+    gain : of what is kept over the greedy plan, or over the first that is right where that one is not.
+    ties : names of those that are as fast as what is kept, as far as the samples tell.
     """
 
     ranked: tuple[MeasuredPlan, ...]
     refused: tuple[MeasuredPlan, ...] = ()
+    gain: Gain = field(default_factory=Gain)
+    ties: tuple[str, ...] = ()
 
     @property
     def fastest(self) -> CompiledModel:
@@ -83,7 +95,8 @@ class PlanRace:
 
     def as_json(self) -> list[dict[str, Any]]:
         """Plain values, the plan that is kept first."""
-        return [m.as_json() for m in (*self.ranked, *self.refused)]
+        return [m.as_json() | ({"tie": True} if m.ran.name in self.ties else {})
+                for m in (*self.ranked, *self.refused)]
 
 
 def race(graph: Graph, plans: Sequence[Plan], options: PipelineOptions, *,
@@ -108,12 +121,21 @@ def race(graph: Graph, plans: Sequence[Plan], options: PipelineOptions, *,
         np.savez(folder / "inputs.npz", *(arrays[name] for name, _ in graph.inputs))   # in the order of the driver
         ran = _run(models, wanted, folder)
     measured = [MeasuredPlan(model=models[name], ran=each) for name, each in ran.items()]
-    right = sorted((m for m in measured if m.ran.pairs), key=lambda m: -m.ratio)
+    right = [m for m in measured if m.ran.pairs]
     wrong = (*refused, *(m for m in measured if not m.ran.pairs))
     if not right:
         raise RunFailedError("no plan of the graph is right", where=f"graph {graph.name}",
                              witness=wrong[0].ran.reason if wrong else None)
-    return PlanRace(ranked=tuple(right), refused=tuple(wrong))
+    return ranked(right, wrong)
+
+
+def ranked(right: Sequence[MeasuredPlan], refused: Sequence[MeasuredPlan] = ()) -> PlanRace:
+    """What is kept of plans that were timed in pairs with the first of them."""
+    first, *others = right
+    found = decided({m.ran.name: ratios_of(m.clean) for m in others})
+    kept = next((m for m in others if m.ran.name == found.winner), first)
+    return PlanRace(ranked=(kept, *sorted((m for m in right if m is not kept), key=lambda m: -m.ratio)),
+                    refused=tuple(refused), gain=found.gain, ties=found.ties)
 
 
 def _built(graph: Graph, plans: Sequence[Plan], options: PipelineOptions) -> tuple[dict[str, CompiledModel], list[
@@ -140,7 +162,7 @@ def _run(models: Mapping[str, CompiledModel], wanted: Mapping[str, np.ndarray], 
     done: dict[str, Ran] = {}
     while left := {name: model for name, model in models.items() if name not in done}:
         request = {"inputs": str(folder / "inputs.npz"), "rounds": LIMITS.rounds,
-                   "least_seconds": LIMITS.least_call_seconds, "reference": next(iter(left)),
+                   "least_seconds": LIMITS.least_call_seconds,
                    "models": {name: _described(name, model, wanted, folder) for name, model in left.items()}}
         ended = run_isolated(WORKER, request, folder=folder, limits=Limits())
         done |= _read(left, ended)
@@ -163,13 +185,17 @@ def _read(left: Mapping[str, CompiledModel], ended: ChildEnd) -> dict[str, Ran]:
     found = {str(r["refused"]): Ran(name=str(r["refused"]), verdict=Verdict.WRONG, reason=str(r["reason"]))
              for r in ended.reports if "refused" in r}
     if ended.end is End.FINISHED:
-        pairs: dict[str, list[tuple[float, float]]] = {name: [] for name in left if name not in found}
-        for report in ended.reports:
-            if "timed" in report:
-                pairs[str(report["timed"])].append((float(report["pair"][0]), float(report["pair"][1])))
-        return found | {name: Ran(name=name, verdict=Verdict.TIMED, pairs=tuple(own)) for name, own in pairs.items()}
+        rounds = [r["round"] for r in ended.reports if "round" in r]
+        right = [name for name in left if name not in found]
+        return found | {name: _timed(name, right[0], rounds) for name in right}
     entered = [str(r["entry"]) for r in ended.reports if "entry" in r]
     culprit = entered[-1] if entered else next(iter(left))
-    verdict = {End.CRASHED: Verdict.CRASHED, End.HUNG: Verdict.HUNG, End.MEMORY: Verdict.MEMORY}
-    return found | {culprit: Ran(name=culprit, verdict=verdict.get(ended.end, Verdict.FAILED),
+    return found | {culprit: Ran(name=culprit, verdict=verdict_of(ended.end),
                                  reason=f"the process {ended.describe()}")}
+
+
+def _timed(name: str, first: str, rounds: Sequence[Mapping[str, tuple[float, bool]]]) -> Ran:
+    """The samples of a plan in pairs with those of another one; a sample is seconds, and whether it is clean."""
+    taken = [(*each[first], *each[name]) for each in rounds]
+    return Ran(name=name, verdict=Verdict.TIMED, pairs=tuple((a, b) for a, _, b, _ in taken),
+               disturbed=tuple(k for k, (_, one, _, other) in enumerate(taken) if not (one and other)))

@@ -1,7 +1,7 @@
 """The child process that compares models of one graph with what is wanted, and times those that are right.
 
 Started by `measure.processes.isolation.run_isolated` as `python -m polysched.model.plan_race_worker REQUEST REPORTS`;
-the request is made by `model.measured_plans`.  Each round alternates between the reference and every other model.
+the request is made by `model.measured_plans`.
 """
 
 from __future__ import annotations
@@ -9,12 +9,15 @@ from __future__ import annotations
 import ctypes
 import sys
 import time
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from polysched.graph.planning.memory import ALIGNMENT
 from polysched.measure.processes.child_side import Reporter, serve
+from polysched.measure.timing.disturbance import Watch, watch
+from polysched.measure.timing.race import in_turn
 from polysched.model.driver import ENTRY
 from polysched.model.verification import differences
 
@@ -53,12 +56,16 @@ class Racer:
                 return f"output {each.output!r}: {each.witness}"
         return ""
 
-    def seconds(self) -> float:
-        """Of one call, the mean of some."""
+    def called(self, looking: Watch) -> tuple[float, bool]:
+        """The seconds of one call, the mean of some, and whether no other program disturbed them."""
+        processor = time.process_time()
+        looking.begin()
         started = time.perf_counter()
         for _ in range(self.repetitions):
             self.function(*self.arguments)
-        return (time.perf_counter() - started) / self.repetitions
+        seconds = time.perf_counter() - started
+        clean = looking.undisturbed({"wall_seconds": seconds, "process_cpu_seconds": time.process_time() - processor})
+        return seconds / self.repetitions, clean
 
 
 def _arrays(path: str) -> list[np.ndarray]:
@@ -71,7 +78,7 @@ def _pointers(arrays: list[np.ndarray]) -> Any:
 
 
 def race(request: dict[str, Any], reporter: Reporter) -> None:
-    """Compare every model, then time those that are right beside the first of them."""
+    """Compare every model, then time those that are right in alternation."""
     inputs = _arrays(request["inputs"])
     right: dict[str, Racer] = {}
     for name, item in request["models"].items():
@@ -83,15 +90,18 @@ def race(request: dict[str, Any], reporter: Reporter) -> None:
             right[name] = racer
     if not right:
         return
-    reference = next(iter(right.values()))
-    once = max(min(reference.seconds() for _ in range(3)), 1e-9)
+    looking = watch(shares_cores=False)
+
+    def sampled(name: str) -> tuple[float, bool]:
+        reporter.report(entry=name, phase=f"timing {name}")
+        return right[name].called(looking)
+
+    first = next(iter(right))
+    once = max(min(sampled(first)[0] for _ in range(3)), 1e-9)
     for racer in right.values():
         racer.repetitions = max(1, round(request["least_seconds"] / once))
-    for _ in range(request["rounds"]):
-        for name, racer in right.items():
-            reporter.report(entry=name, phase=f"timing {name}")
-            first = reference.seconds()
-            reporter.report(timed=name, pair=(first, racer.seconds() if racer is not reference else first))
+    for number in range(request["rounds"]):
+        reporter.report(round=in_turn({name: partial(sampled, name) for name in right}, number))
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import numpy as np
 from polysched.errors import UnsupportedGraphError
 from polysched.graph.evaluation.given import given_array
 from polysched.graph.evaluation.interpreter import check_input
+from polysched.graph.limits import LIMITS as GRAPH_LIMITS
 from polysched.graph.values.graph import Graph
 from polysched.graph.values.sizes import Size
 from polysched.model.limits import LIMITS
@@ -84,7 +85,7 @@ def sizes_of(graph: Graph, arrays: Mapping[str, np.ndarray]) -> dict[str, int]:
 
     Raises
     ------
-    UnsupportedGraphError : two extents contradict each other, or none gives a symbol; or a size is 0.
+    UnsupportedGraphError : two extents contradict each other, or none gives a symbol; or a size is 0, or too large.
     """
     if not graph.symbols:
         return {}
@@ -95,6 +96,9 @@ def sizes_of(graph: Graph, arrays: Mapping[str, np.ndarray]) -> dict[str, int]:
             if symbol and (value - extent.constant) % factor == 0:
                 found.setdefault(symbol, (value - extent.constant) // factor)
     for symbol in graph.symbols:
+        if found.get(symbol, 0) > GRAPH_LIMITS.most_extent:
+            raise UnsupportedGraphError(f"the size {symbol} is {found[symbol]}", where=f"model {graph.name}",
+                                        hint=f"a size that is open is at most {GRAPH_LIMITS.most_extent}")
         if found.get(symbol, 0) < 1:
             raise UnsupportedGraphError(f"the size {symbol} is {found.get(symbol, 'given by no input')}",
                                         where=f"model {graph.name}", hint="a size that is open is at least 1; compile "

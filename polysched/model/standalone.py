@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from polysched.graph.limits import LIMITS as GRAPH_LIMITS
 from polysched.graph.planning.memory import ALIGNMENT, rounded
 from polysched.graph.planning.plan import Plan
 from polysched.graph.values.types import TensorType
@@ -71,9 +72,9 @@ typedef struct {prefix}_model {prefix}_model;
 /* Map the file of the weights; 0 where it cannot be read or is another model's. */
 {prefix}_model *{prefix}_open(const char *weights);
 
-/* Compute the outputs: 0, or -1 where a size is below 1, or makes an extent negative, or there is no memory, or more
- * where an index is outside its dimension.  sizes may be 0 where the model has none.  Calls of several threads need a
- * model each. */
+/* Compute the outputs: 0, or -1 where a size is below 1 or above {GRAPH_LIMITS.most_extent}, makes an extent
+ * negative, a value too large, or a whole number leave its type, or there is no memory, or more where an index is
+ * outside its dimension.  sizes may be 0 where the model has none.  Calls of several threads need a model each. */
 int {prefix}_run({prefix}_model *model, const long *sizes, const void *const *inputs, void *const *outputs);
 
 /* The same; ready[k] becomes 1 as soon as output k is whole, for another thread that reads it with acquire order. */
@@ -117,7 +118,7 @@ def interface_text(plan: Plan, prefix: str, offsets: Sequence[int], weights: byt
     count, places = len(plan.graph.symbols), ", ".join(map(str, offsets)) or "0"
     body = INTERFACE.replace("ENTRY", ENTRY).replace("ARENA", ARENA).replace("PREFIX", prefix)
     numbers = {"SIZES": count, "LIVES": len(plan.lives), "CONSTANTS": len(offsets), "BYTES": len(weights),
-               "ALIGNMENT": ALIGNMENT, "HEAD": HEAD_BYTES}
+               "ALIGNMENT": ALIGNMENT, "HEAD": HEAD_BYTES, "MOST": GRAPH_LIMITS.most_extent}
     for word, number in numbers.items():
         body = body.replace(f"${word}", str(number))
     body = body.replace("$PLACES", places).replace("$DIGEST", weights[:HEAD_BYTES].decode())
@@ -134,7 +135,8 @@ def _extents(prefix: str, kind: str, tensors: Sequence[tuple[str, TensorType]], 
     lines = [f"long {prefix}_{kind}_extent(int {kind}, int dimension, const long *sizes) {{", "  (void)sizes;"]
     for place, (_, own) in enumerate(tensors):
         for dimension, extent in enumerate(own.shape):
-            lines.append(f"  if ({kind} == {place} && dimension == {dimension}) return {c_size(extent, names)};")
+            lines.append(f"  if ({kind} == {place} && dimension == {dimension}) return "
+                         f"{c_size(extent, names, wide=True)};")
     return "\n".join([*lines, "  return -1;", "}"])
 
 
@@ -148,10 +150,10 @@ def _sizes_of(plan: Plan, prefix: str, names: Mapping[str, str]) -> str:
             symbol, factor = linear_in(extent)
             if symbol and symbol not in taken:
                 taken.add(symbol)
-                lines.append(f"  {names[symbol]} = ({given} - {extent.constant}) / {factor};")
-            checks.append(f"  if ({given} != {c_size(extent, names)}) return -1;")
-    lines += [f"  if ({name} < 1) return -1;" for symbol, name in names.items() if symbol in taken]
-    checks += [f"  if ({c_size(extent, names)} < 0) return -1;" for extent in negative_at_some_size(plan)]
+                value = f"((__int128){given} - {extent.constant}) / {factor}"
+                lines += [f"  if ({value} < 1 || {value} > most_extent) return -1;", f"  {names[symbol]} = {value};"]
+            checks.append(f"  if ({given} != {c_size(extent, names, wide=True)}) return -1;")
+    checks += [f"  if ({c_size(extent, names, wide=True)} < 0) return -1;" for extent in negative_at_some_size(plan)]
     lines += ["  return -1;"] if taken != set(names) else [*checks, "  return 0;"]
     return "\n".join([*lines, "}"])
 
@@ -173,7 +175,7 @@ struct PREFIX_model {
   void *constants[$CONSTANTS + 1];
 };
 
-static const long places[] = { $PLACES };
+static const long places[] = { $PLACES }, most_extent = $MOST;
 
 PREFIX_model *PREFIX_open(const char *weights) {
   const int file = open(weights, O_RDONLY);
@@ -199,7 +201,7 @@ int PREFIX_run(PREFIX_model *model, const long *sizes, const void *const *inputs
 
 int PREFIX_start(PREFIX_model *model, const long *sizes, const void *const *inputs, void *const *outputs, int *ready) {
   for (int i = 0; i < $SIZES; i++)
-    if (sizes[i] < 1) return -1;
+    if (sizes[i] < 1 || sizes[i] > most_extent) return -1;
   if (!model->memory || ($SIZES && memcmp(model->sizes, sizes, $SIZES * sizeof *sizes))) {
     free(model->memory);
     const long bytes = ARENA(sizes, model->offsets);

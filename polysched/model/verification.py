@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +19,10 @@ from polysched.graph.passes.widening import widened, widened_array
 from polysched.graph.values.element_types import NARROW, array_type
 from polysched.graph.values.graph import Graph
 from polysched.graph.values.types import TensorType
+from polysched.measure.timing.race import pairs
 from polysched.model.island import runtime_failures
 from polysched.model.limits import LIMITS
+from polysched.records import dataclass
 
 Arrays = Mapping[str, np.ndarray]
 Run = Callable[[Arrays], dict[str, np.ndarray]]
@@ -309,15 +311,16 @@ class Times:
 
 
 def timed(ours: Run, other: Run, arrays: Arrays, *, rounds: int = 0) -> Times:
-    """Times of both, each round one after the other.
+    """Times of both in alternation.
 
     Threads of a team spin for a while behind a call, and would hold the cores that the other's team needs: each call
     that is timed comes behind a rest, and some that are not timed.
     """
-    pairs = [(_seconds(ours, arrays), _seconds(other, arrays)) for _ in range(rounds or LIMITS.rounds)]
-    ratios = [b / a for a, b in pairs]
+    taken = [(pair.first, pair.own) for pair in pairs(
+        partial(_seconds, ours, arrays), partial(_seconds, other, arrays), most=rounds or LIMITS.rounds)]
+    ratios = [b / a for a, b in taken]
     low, _, high = statistics.quantiles(ratios, n=4)
-    return Times(seconds=statistics.median(a for a, _ in pairs), ratio=statistics.median(ratios), interval=(low, high))
+    return Times(seconds=statistics.median(a for a, _ in taken), ratio=statistics.median(ratios), interval=(low, high))
 
 
 def rested(run: Run, arrays: Arrays) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from math import isfinite
 from numbers import Integral, Real
@@ -17,6 +17,7 @@ import numpy as np
 
 from polysched.errors import RunFailedError, UsageError
 from polysched.measure.processes.building import DEFAULT_FLAGS, compile_shared
+from polysched.records import dataclass
 from polysched.runtime.kernels import RUN, PackedArguments, PreemptibleKernel
 from polysched.runtime.limits import LIMITS
 from polysched.runtime.models import PreemptibleModel

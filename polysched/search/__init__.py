@@ -4,6 +4,7 @@
     polysched.optimize("gemm.c", PipelineOptions(database="tuned.db"))
 """
 
+from polysched.measure.timing.race import Gain
 from polysched.pipeline.recipe import Recipe
 from polysched.search.automatic import automatic
 from polysched.search.chooser import Chooser
@@ -14,7 +15,7 @@ from polysched.search.rewriting.tuned_terms import TunedExpression, tune_express
 from polysched.search.several import TunedAll, Weighted, tune_all
 from polysched.search.sizes import TunedRange, tune, tune_range
 from polysched.search.strategies import STRATEGIES
-from polysched.search.trial import Gain, Trial
+from polysched.search.trial import Trial
 from polysched.search.tuned import Tuned
 from polysched.search.tuning import Budget
 from polysched.search.variants import Variants, choose_variants

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from dataclasses import replace
+from typing import Literal
 
 from polysched.measure.field import Verdict
-from polysched.measure.timing.statistics import Interval, median_interval
+from polysched.measure.timing.race import Gain, clean_of, decided, ratios_of
 from polysched.pipeline.recipe import Recipe
+from polysched.records import dataclass
 from polysched.search.chooser import Trace
 from polysched.search.limits import LIMITS
 from polysched.target.one_line import OneLine
@@ -50,7 +51,7 @@ class Trial(OneLine):
     @property
     def clean(self) -> tuple[tuple[float, float], ...]:
         """The pairs that no other program disturbed."""
-        return tuple(pair for number, pair in enumerate(self.pairs) if number not in self.disturbed)
+        return clean_of(self.pairs, self.disturbed)
 
     @property
     def is_settled(self) -> bool:
@@ -77,31 +78,6 @@ class Trial(OneLine):
             return f"{self.verdict.value}: {self.reason} ({self.recipe})"
         beside = "the code as written" if self.recipe == Recipe() else "the model's pick"
         return f"{self.ratio:.3f} times as fast as {beside}: {self.recipe}"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Gain(OneLine):
-    """How many times as fast as the model's pick.
-
-    Parameters
-    ----------
-    median, low, high : of the paired ratios of fresh samples, with the interval of the median.
-    pairs : how many there were; 0 where the model's pick was kept, whose gain is 1 by definition.
-    """
-
-    median: float = 1.0
-    low: float = 1.0
-    high: float = 1.0
-    pairs: int = 0
-
-    def to_json(self) -> dict[str, Any]:
-        """Median and interval."""
-        return {"median": self.median, "interval": [self.low, self.high], "pairs": self.pairs}
-
-    def __str__(self) -> str:
-        if not self.pairs:
-            return "1, the model's pick is kept"
-        return f"{self.median:.3f} [{self.low:.3f}, {self.high:.3f}] in {self.pairs} pairs"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,33 +111,14 @@ def finalists(trials: Sequence[Trial]) -> tuple[Trial, ...]:
 
 
 def choose(confirmed: Sequence[Trial]) -> Choice:
-    """Decide from the fresh samples of the finalists.
+    """Decide from the fresh samples of the finalists, as `measure.timing.race.decided`.
 
-    The model's pick is kept unless an interval lies above 1; each interval covers so much that all together hold with
-    `LIMITS.confidence` (Bonferroni).  Samples that other programs disturbed claim nothing: code for several threads
-    waits for each that has no core, so that other codes seem faster than they are.
+    Samples that other programs disturbed claim nothing: code for several threads waits for each that has no core, so
+    that other codes seem faster than they are.
     """
-    timed = [t for t in confirmed if t.clean]
-    share = 1 - (1 - LIMITS.confidence) / max(1, len(timed))
-    gains = [(t, gain_of(ratios_of(t.clean), share)) for t in timed]
-    better = [(t, g) for t, g in gains if g.low > 1]
-    if not better:
-        return Choice(winner=None, gain=Gain(), ties=tuple(t for t, g in gains if g.high >= 1))
-    winner, gain = max(better, key=lambda pair: pair[1].median)
-    return Choice(winner=winner, gain=gain, ties=tuple(
-        t for t, g in gains if t is not winner and g.high >= gain.low))
-
-
-def ratios_of(pairs: Sequence[tuple[float, float]]) -> tuple[float, ...]:
-    """How many times as fast the second of each pair is."""
-    return tuple(first / max(own, 1e-9) for first, own in pairs)
-
-
-def gain_of(ratios: Sequence[float], confidence: float) -> Gain:
-    """The median of ratios with its interval; an interval that covers less than was asked for starts at no gain."""
-    interval: Interval = median_interval(ratios, confidence)
-    low = interval.low if interval.coverage >= confidence else min(1.0, *ratios)
-    return Gain(median=statistics.median(ratios), low=low, high=interval.high, pairs=len(ratios))
+    found = decided({number: ratios_of(t.clean) for number, t in enumerate(confirmed)}, LIMITS.confidence)
+    return Choice(winner=None if found.winner is None else confirmed[found.winner], gain=found.gain,
+                  ties=tuple(confirmed[number] for number in found.ties))
 
 
 def renamed(trial: Trial, names: dict[str, str]) -> Trial:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import inf
 from typing import Any
 
 from polysched.measure.field import Verdict
+from polysched.measure.timing.race import Gain
 from polysched.pipeline.recipe import Recipe
+from polysched.records import dataclass
 from polysched.scop.html import card, paragraph
 from polysched.scop.scop import Scop
 from polysched.scop.shown import Shown
@@ -17,7 +19,7 @@ from polysched.search.chooser import Rejections
 from polysched.search.identity import Key
 from polysched.search.importance import importance, model_agreement
 from polysched.search.limits import LIMITS
-from polysched.search.trial import Gain, Trial
+from polysched.search.trial import Trial
 
 MOST_MATTERED = 5
 RANKING = "proposing and ranking"

@@ -7,7 +7,7 @@ import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from polysched.measure.processes.threads import usable_processors
 from polysched.measure.programs.problem_size import choose_size
 from polysched.pipeline.options import PipelineOptions
 from polysched.pipeline.recipe import Recipe
+from polysched.records import dataclass
 from polysched.scop import from_c_file
 from polysched.scop.scop import Scop
 from polysched.search.automatic import automatic
@@ -173,6 +174,7 @@ class Search:
     Parameters
     ----------
     makes_known : recipes that the database has are made, too, and its times used only where it has the same C.
+    known : records of the database, and those that were made here.
     given_builder, given_runner, cluster : who makes and judges candidates; this machine where none are given.
     ranked : the recipes that the model ranked.
     ahead : codes that are compiled, or were.
@@ -434,6 +436,7 @@ class Search:
             trial = Trial(recipe=candidate.proposal.recipe, trace=candidate.proposal.trace, code=candidate.code,
                           predicted_seconds=candidate.predicted_seconds, verdict=ran.verdict, reason=ran.reason,
                           pairs=ran.pairs, disturbed=ran.disturbed, spills=ran.spills, phase=phase)
+            self.known[trial.recipe.text, phase] = trial
             if self.database is not None:
                 self.database.add(self.key, trial, self.canonical)
             if (trial.ratio or 0.0) > 1:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from math import log2
 
 from polysched.errors import UsageError
 from polysched.pipeline.recipe import Recipe
-from polysched.scheduling.solving.cp_sat import cp_sat
+from polysched.records import dataclass
+from polysched.scheduling.solving.cp_sat import cp_sat, new_model
 from polysched.search.limits import LIMITS
 from polysched.target.one_line import OneLine
 
@@ -129,7 +129,7 @@ def _solved(costs: Mapping[tuple[int, int], int], flags: Sequence[tuple[str, ...
             most: int) -> dict[int, int] | None:
     """Per size the number of its recipe; None where so few recipes of the same flags do not reach all sizes."""
     cp_model = cp_sat()
-    model, count = cp_model.CpModel(), len(flags)
+    model, count = new_model(), len(flags)
     kept = [model.new_bool_var(f"kept{k}") for k in range(count)]
     takes = {pair: model.new_bool_var(f"takes{pair}") for pair in costs}
     for size in sizes:

@@ -8,12 +8,14 @@ import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from polysched.errors import PolyschedError
-from polysched.experiment import Contender, Entry, Program, Rules, Standings, run_contest
+from polysched.experiment import Contender, Entry, Program, Rules, Standings, contest, run_contest
 from polysched.experiment.contest import WARM_PART, MissingToolError, difference_of
 from polysched.experiment.contestant import program, timed
 from polysched.experiment.conversation import Conversation, EndedError, SilentError, read_arrays
@@ -114,6 +116,19 @@ def test_ratios_compare_within_rounds(tmp_path: Path) -> None:
     ours = standings.variant("polysched")
     assert ours is not None
     assert sorted(ours.rounds) == [1, 2, 3, 4]
+
+
+def test_each_of_two_begins_every_other_round() -> None:
+    turns: list[tuple[int, str]] = []
+
+    def runner(name: str) -> Any:
+        return SimpleNamespace(contender=contender(name, Path()), seconds=0.0, rounds={}, note="", largest_relative=0.0,
+                               build=None, talk=SimpleNamespace(overhead_seconds=0.0, warmups=[]),
+                               turn=lambda number, limit: turns.append((number, name)))
+
+    contest._race([runner("plain"), runner("polysched")], rules(), {}, lambda phase: None)
+    assert [number for number, _ in turns] == [1, 1, 2, 2, 3, 3, 4, 4]
+    assert [name for _, name in turns][::2] == ["polysched", "plain", "polysched", "plain"]
 
 
 def test_only_the_near_ones_go_on_when_time_is_short(tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from polysched.measure.timing.race import Gain
 from polysched.pipeline.options import PipelineOptions
-from polysched.search.trial import Gain
 
 FILE = Path(__file__).parents[2] / "experiments" / "tune" / "run.py"
 

@@ -10,6 +10,7 @@ from polysched.fuzz import graph_campaign
 from polysched.fuzz.graph_campaign import GraphCampaign, GraphRecord, check_graph, run_graphs, save_faults, summary
 from polysched.fuzz.operator_graphs import random_graph
 from polysched.fuzz.twice import twice
+from polysched.measure.processes.isolation import ChildEnd, End, Limits
 from polysched.model.planned import planned
 
 
@@ -59,8 +60,26 @@ def test_a_graph_that_kills_its_child_is_a_record(monkeypatch: pytest.MonkeyPatc
 def test_a_graph_that_takes_too_long_is_a_record(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     another_worker(DIES_WITH_4.replace("os.abort()", "import time; time.sleep(60)"), monkeypatch,
                    tmp_path / "worker")
-    records = run_graphs(GraphCampaign(count=3, seed=3, limit_seconds=3))
+    records = run_graphs(GraphCampaign(count=3, seed=3, limit_seconds=3, patience=0.1))
     assert [(r.seed, r.verdict) for r in records] == [(3, "right"), (4, "timeout"), (5, "right")]
+
+
+@pytest.mark.parametrize(("again", "verdict"), [(End.FINISHED, "right"), (End.HUNG, "timeout"), (End.CRASHED, "crash")])
+def test_a_graph_that_did_not_end_on_a_busy_machine_gets_more_time_alone(
+        monkeypatch: pytest.MonkeyPatch, again: End, verdict: str) -> None:
+    asked: list[tuple[list[int], float]] = []
+
+    def child(module: str, request: dict[str, list[int]], *, folder: Path, limits: Limits) -> ChildEnd:
+        asked.append((request["check"], limits.seconds))
+        alone = request["check"] == [4]
+        done = request["check"][:None if alone else 1] if not alone or again is End.FINISHED else []
+        return ChildEnd(end=again if alone else End.HUNG if 4 in request["check"] else End.FINISHED,
+                        reports=tuple({"result": {"seed": s, "verdict": "right"}} for s in done), phase="", seconds=1,
+                        signal_name=None, exit_status=None, peak_bytes=0, error_output="", limits=limits)
+    monkeypatch.setattr(graph_campaign, "run_isolated", child)
+    records = run_graphs(GraphCampaign(count=3, seed=3, limit_seconds=2))
+    assert [(r.seed, r.verdict) for r in records] == [(3, "right"), (4, verdict), (5, "right")]
+    assert asked == [([3, 4, 5], 2), ([4], 10), ([5], 2)]
 
 
 def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from polysched.graph.planning.plan import Plan
 from polysched.measure.field import Ran, Verdict
 from polysched.model import compile_graph
 from polysched.model.compiled_model import CompiledModel
-from polysched.model.measured_plans import GREEDY, MeasuredPlan, PlanRace, race
+from polysched.model.measured_plans import GREEDY, MeasuredPlan, PlanRace, race, ranked
 from polysched.model.planned import best_plans, planned
 from polysched.pipeline.options import PipelineOptions
 from polysched.target import host
@@ -38,7 +38,8 @@ def test_the_fastest_right_plan_is_kept_and_all_times_are_known() -> None:
     assert model.race is not None
     assert model.race.fastest is model
     ratios = [m.ratio for m in model.race.ranked]
-    assert ratios == sorted(ratios, reverse=True)
+    assert ratios[1:] == sorted(ratios[1:], reverse=True)
+    assert model.race.gain.low >= 1
     assert len(ratios) == len(best_plans(GRAPH, host(), OPTIONS)) > 1
     assert {m.ran.name for m in model.race.ranked} >= {GREEDY, "plan0"}
     x = np.random.default_rng(2).normal(size=(6, 40)).astype(np.float32)
@@ -97,6 +98,26 @@ def test_ratios_are_of_pairs() -> None:
     measured = MeasuredPlan(model=model, ran=Ran(name="p", verdict=Verdict.TIMED, pairs=((2, 1), (6, 2), (4, 4))))
     assert (measured.ratio, measured.seconds) == (2, 2)
     assert PlanRace(ranked=(measured,)).fastest is model
+
+
+def plans(**pairs: list[tuple[float, float]]) -> dict[str, MeasuredPlan]:
+    """Plans with times of the greedy one and their own; a negative one is of a disturbed pair."""
+    return {name: MeasuredPlan(model=CompiledModel(GRAPH, RIGHT, OPTIONS), ran=Ran(
+        name=name, verdict=Verdict.TIMED, pairs=tuple((abs(a), b) for a, b in own),
+        disturbed=tuple(k for k, (a, _) in enumerate(own) if a < 0))) for name, own in pairs.items()}
+
+
+def test_a_plan_is_kept_over_the_greedy_one_by_the_interval_of_its_gain() -> None:
+    made = plans(greedy=[(1, 1)] * 15, noisy=[(1, 0.5), (1, 1.2)] * 7 + [(1, 0.5)], slow=[(1, 3)] * 15)
+    found = ranked(list(made.values()))
+    assert [m.ran.name for m in found.ranked] == ["greedy", "noisy", "slow"]
+    assert (found.ties, found.gain.pairs) == (("noisy",), 0)
+    assert found.as_json()[1]["tie"]
+    made |= plans(faster=[(1, 0.8)] * 14 + [(-1, 9)])
+    found = ranked(list(made.values()))
+    assert (found.fastest, found.gain.median) == (made["faster"].model, 1.25)
+    every = plans(greedy=[(-1, 1)] * 15, faster=[(-1, 0.5)] * 15)
+    assert ranked(list(every.values())).fastest is every["faster"].model, "nothing is clean, and all are right"
 
 
 def test_open_sizes_and_devices_are_refused() -> None:

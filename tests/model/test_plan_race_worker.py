@@ -40,17 +40,17 @@ def request_of(tmp_path: Path) -> dict[str, Any]:
     item = {"library": str(model.library), "constants": str(tmp_path / "constants.npz"), "outputs": ["y"],
             "wanted": str(tmp_path / "wanted.npz"), "arena": model.plan.arena.bytes}
     return {"inputs": str(tmp_path / "inputs.npz"), "rounds": 3, "least_seconds": 1e-5,
-            "models": {"right": item, "wrong": item | {"wanted": str(tmp_path / "other.npz")}}}
+            "models": {"right": item, "wrong": item | {"wanted": str(tmp_path / "other.npz")}, "twin": item}}
 
 
-def test_what_differs_is_told_and_the_rest_is_timed_in_pairs(request_of: dict[str, Any]) -> None:
+def test_what_differs_is_told_and_the_rest_is_timed_in_turn(request_of: dict[str, Any]) -> None:
     told = Told()
     race(request_of, told)  # type: ignore[arg-type]
     (refused,) = [r for r in told.reports if "refused" in r]
     assert refused == {"refused": "wrong", "reason": "output 'y': element [2]: 15, wanted 16"}
-    pairs = [r["pair"] for r in told.reports if r.get("timed") == "right"]
-    assert len(pairs) == 3
-    assert all(first > 0 and own > 0 for first, own in pairs)
+    rounds = [r["round"] for r in told.reports if "round" in r]
+    assert [list(each) for each in rounds] == [["right", "twin"], ["twin", "right"], ["right", "twin"]]
+    assert all(seconds > 0 and clean in (True, False) for each in rounds for seconds, clean in each.values())
 
 
 def test_elements_that_are_not_written_are_found(request_of: dict[str, Any]) -> None:

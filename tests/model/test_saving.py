@@ -32,6 +32,11 @@ int main(void) {
   if (twice_open("driver.c")) return 1;
   twice_model *model = twice_open("twice.weights");
   if (!model || twice_run(model, none, inputs, outputs) != -1 || twice_run(model, sizes, inputs, outputs)) return 1;
+  for (int bits = 38; bits < 63; bits++) {
+    const long most[2] = {1l << bits, 6}, length[1] = {2}, *shapes[2] = {most, length};
+    if (twice_run(model, most, inputs, outputs) != -1 || twice_sizes_of(shapes, none) != -(bits > 40)) return 1;
+  }
+  if (twice_run(model, sizes, inputs, outputs)) return 1;
   if (twice_output_extent(0, 1, sizes) != 2 || twice_output[0].rank != 2) return 1;
   for (int i = 0; i < 16; i++) printf("%g ", y[i]);
   printf("%ld %ld\\n", k[0], k[1]);

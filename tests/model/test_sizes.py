@@ -100,6 +100,40 @@ def test_empty_sizes_are_refused() -> None:
         sizes_of(graph, arrays((0,), (0,)))
 
 
+def test_a_size_beside_a_dimension_of_none_is_bounded() -> None:
+    graph = from_text("graph f(x: float32[N, 0]) {\n  let z = Exp(x)\n  return z\n}")
+    assert sizes_of(graph, {"x": np.empty((1 << 40, 0), np.float32)}) == {"N": 1 << 40}
+    with pytest.raises(UnsupportedGraphError, match="the size N is 4611686018427387904") as refusal:
+        sizes_of(graph, {"x": np.empty((1 << 62, 0), np.int8)})
+    assert "at most 1099511627776" in str(refusal.value)
+
+
+@pytest.mark.parametrize(("line", "right", "wrong"), [
+    ("Mul(n, c)", 2047, 2048), ("Sub(n, most)", 3, None), ("Sub(least, n)", None, 1), ("Add(most, n)", None, 1)])
+def test_short_whole_numbers_of_sizes_are_exact_or_refused(line: str, right: int | None, wrong: int | None) -> None:
+    graph = from_text(f"""graph f(x: int8[N]) {{
+  const c: int32[1] = [1048576]
+  const most: int32[1] = [2147483647]
+  const least: int32[1] = [-2147483648]
+  let s = Shape(x)
+  let n = Cast(s; to="int32")
+  let m = {line}
+  let half = Div(m, n)
+  let y = Cast(m; to="int64")
+  return y
+}}""")
+    model = compile_graph(graph)
+    if right is not None:
+        given = {"x": np.zeros(right, np.int8)}
+        assert model.run(given)["y"].tolist() == interpret(graph, given)["y"].tolist()
+    if wrong is not None:
+        given = {"x": np.zeros(wrong, np.int8)}
+        with pytest.raises(UnsupportedGraphError, match="a whole number that follows from open sizes leaves its type"):
+            model.run(given)
+        bound = compile_graph(graph, sizes={"N": wrong})
+        assert bound.run(given)["y"].tolist() == interpret(graph, given)["y"].tolist()
+
+
 def test_an_operator_that_needs_a_size_names_itself() -> None:
     graph = from_text("graph f(x: float32[N, M]) {\n  const s: int64[1] = [-1]\n  let y = Reshape(x, s)\n  return y\n}")
     with pytest.raises(UnsupportedGraphError, match=r"node 'y' \(Reshape\).*is not affine") as refusal:

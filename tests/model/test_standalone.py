@@ -1,7 +1,9 @@
 """The C interface of a saved model: names, weights, text that is safe inside C."""
 
 import numpy as np
+import pytest
 
+from polysched.errors import UnsupportedGraphError
 from polysched.graph import from_text
 from polysched.model.planned import planned
 from polysched.model.standalone import HEAD_BYTES, header_text, interface_text, prefix_of, weights_of
@@ -28,3 +30,12 @@ def test_names_of_a_model_file_do_not_leave_comments_and_strings() -> None:
     assert "*/ \"" not in header_text(plan, "m")
     text = interface_text(plan, "m", (), b"0" * 64)
     assert '"a\\052/ \\042\\012\\073\\134"' in text
+
+
+def test_sizes_of_arrays_without_elements_are_bounded() -> None:
+    text = "graph f(x: float32[2*N - 3, 0]) {\n  let y = Exp(x)\n  return y\n}"
+    interface = interface_text(planned(from_text(text)), "m", (), b"0" * 64)
+    assert "most_extent = 1099511627776;" in interface
+    assert "if (((__int128)shapes[0][0] - -3) / 2 < 1 || ((__int128)shapes[0][0] - -3) / 2 > most_extent)" in interface
+    with pytest.raises(UnsupportedGraphError, match="input 'x': a dimension is longer"):
+        planned(from_text(text.replace("2*N - 3", str(1 << 62))))

@@ -11,13 +11,14 @@ import pytest
 
 from polysched.errors import OutputError, UsageError
 from polysched.measure.field import Verdict
+from polysched.measure.timing.race import Gain
 from polysched.pipeline.recipe import Recipe
 from polysched.scop import from_c_text
 from polysched.search import database as kept
 from polysched.search.chooser import Decision
 from polysched.search.database import Database, DatabaseError, Winner, opened
 from polysched.search.identity import canonical_scop, key_of, place_of
-from polysched.search.trial import Gain, Trial
+from polysched.search.trial import Trial
 from polysched.target import find_compiler
 from polysched.tiling import BandOptions
 from tests.search.programs import OPTIONS, RENAMED, product

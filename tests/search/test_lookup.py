@@ -10,6 +10,7 @@ import pytest
 
 import polysched
 from polysched.errors import UsageError
+from polysched.measure.timing.race import Gain
 from polysched.pipeline.recipe import Recipe
 from polysched.scheduling.primitives import Interchange, SplitReduction, StripMine
 from polysched.scop import from_c_text
@@ -26,7 +27,6 @@ from polysched.search.lookup import (
     source_to_source,
     state_of,
 )
-from polysched.search.trial import Gain
 from polysched.target import find_compiler
 from polysched.tiling import BandOptions
 from tests.search.programs import COPY, OPTIONS, PRODUCT, RENAMED, product

@@ -7,10 +7,11 @@ from dataclasses import replace
 import pytest
 
 from polysched.measure.field import Verdict
+from polysched.measure.timing.race import Gain, gain_of
 from polysched.pipeline.recipe import Recipe
 from polysched.search.chooser import Decision
 from polysched.search.limits import LIMITS
-from polysched.search.trial import Gain, Trial, choose, contenders, finalists, gain_of, renamed
+from polysched.search.trial import Trial, choose, contenders, finalists, renamed
 
 
 def trial(name: str, ratios: list[float], **fields: object) -> Trial:

@@ -6,11 +6,12 @@ import json
 from dataclasses import replace
 
 from polysched.measure.field import Verdict
+from polysched.measure.timing.race import Gain
 from polysched.pipeline.recipe import Recipe
 from polysched.search.chooser import Decision, Rejected, Rejections
 from polysched.search.identity import Place, canonical_scop, key_of
 from polysched.search.several import model_seconds
-from polysched.search.trial import Gain, Trial
+from polysched.search.trial import Trial
 from polysched.search.tuned import Tuned
 from tests.search.programs import product
 

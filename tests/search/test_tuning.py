@@ -22,7 +22,7 @@ from polysched.search.limits import LIMITS
 from polysched.search.strategies import STRATEGIES, Grid
 from polysched.search.trial import Trial
 from polysched.search.tuned import Tuned
-from polysched.search.tuning import Budget, tune
+from polysched.search.tuning import Budget, Search, tune
 from polysched.tiling import BandOptions
 from tests.search.programs import OPTIONS, Recorded, Unbuilt, product
 
@@ -150,6 +150,17 @@ def test_what_was_recorded_on_a_busy_machine_is_measured_again(tmp_path: Path):
     assert (found.recipe, found.gain.median) == (BEST, pytest.approx(2.0))
 
 
+def test_a_search_that_goes_on_confirms_nothing_twice():
+    runner = Recorded(seconds_of)
+    made = Search.of(product(), space=template, sizes={"n": 64}, options=OPTIONS, strategy="grid", builder=Unbuilt(),
+                     runner=runner, clock=lambda: 0.0)
+    once = made.until(Budget(trials=16), bounded=False)
+    measured = list(runner.raced)
+    again = made.until(Budget(trials=16), bounded=False)
+    assert (again.recipe, again.gain) == (once.recipe, once.gain)
+    assert runner.raced == measured
+
+
 def test_a_search_anew_forgets(tmp_path: Path):
     search(Recorded(seconds_of), database=tmp_path / "tuned.db")
     fresh = Recorded(seconds_of)
@@ -266,7 +277,7 @@ def test_a_budget_is_positive(arguments):
 
 PROPOSED = """\
 import json, sys
-from polysched.search.tuning import Budget, tune
+from polysched.search.tuning import Budget, Search, tune
 from tests.search.programs import OPTIONS, Recorded, Unbuilt, product
 raced = {}
 for strategy in ("evolution",):

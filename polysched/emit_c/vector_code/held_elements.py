@@ -11,7 +11,6 @@ sets to its old value keeps it without a store.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from polysched.emit_c.bodies.array_bounds import can_be_written
@@ -24,6 +23,7 @@ from polysched.emit_c.scalar_code.c_text import CText
 from polysched.emit_c.vector_code.partial_results import other_bits
 from polysched.emit_c.vector_code.tile_scope import Piece
 from polysched.emit_c.vector_code.vector_expressions import NotVectorised, vector_at
+from polysched.records import dataclass
 from polysched.scop.body import unconditional_references
 from polysched.scop.scop import Access, Scop
 

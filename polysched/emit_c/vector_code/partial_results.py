@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from polysched.dependence.reductions.reduction import NAN_WINS
 from polysched.emit_c.bodies.wrapping_sums import can_overflow, unsigned
@@ -17,6 +16,7 @@ from polysched.emit_c.scalar_code.vector_types import VectorTypes
 from polysched.emit_c.vector_code.tile_scope import Piece
 from polysched.emit_c.vector_code.vector_expressions import NotVectorised
 from polysched.emit_c.vector_math import VectorMath
+from polysched.records import dataclass
 from polysched.scop.dtypes import DType, Kind
 from polysched.scop.scop import Scop
 

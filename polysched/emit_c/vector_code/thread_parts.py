@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 
 from polysched.dependence.reductions import OVERWRITES
 from polysched.emit_c.bodies.array_bounds import all_elements_are_written, inside_array
@@ -21,6 +20,7 @@ from polysched.emit_c.scalar_code.region_branches import MOST_LINES
 from polysched.emit_c.scalar_code.statements import INDENT, braced, branches
 from polysched.emit_c.scalar_code.work import is_worth, work
 from polysched.emit_c.vector_code.partial_results import COMPARISONS, SYMBOLS, better, neutral, other_bits
+from polysched.records import dataclass
 from polysched.scop.dtypes import DType, promote
 from polysched.scop.scop import Scop
 

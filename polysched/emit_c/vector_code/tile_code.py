@@ -14,7 +14,7 @@ Example of what comes out for `C[i][j] += A[i][k] * B[k][j]` with edges i (2) an
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from math import gcd, prod
 
@@ -62,6 +62,7 @@ from polysched.emit_c.vector_code.vector_expressions import NotVectorised, Vecto
 from polysched.emit_c.vector_code.vector_statements import add_statements
 from polysched.emit_c.vector_code.windows import Window, windows
 from polysched.emit_c.vector_math import VectorMath
+from polysched.records import dataclass
 from polysched.scop.body import assignments
 from polysched.scop.dtypes import DType
 from polysched.scop.scop import Access, Scop
@@ -92,6 +93,7 @@ class TileCode:
     local_names : C names of the region-local arrays.
     math : declares functions of math.h on vectors; None leaves calls to the C library.
     around : the variable of the loop right around the tile.
+    emptied : the registers are empty already, where sums of a buffer want that.
     """
 
     tile: RegisterTile
@@ -108,6 +110,7 @@ class TileCode:
     local_names: Mapping[str, str]
     math: VectorMath | None = None
     around: str | None = None
+    emptied: bool = False
 
     def lines(self) -> list[str]:
         """The lines of the tile, inside a scope in which the edge variables are declared.
@@ -378,7 +381,7 @@ class TileCode:
         around = held.around(level)
         if not around:
             return lines
-        lines = [*(self._emptied_registers() if any(key in held.written for key, _ in around) else ()),
+        lines = [*(self.emptied_registers() if any(key in held.written for key, _ in around) else ()),
                  *held.loads(around), *self._fetches.next_tile(key for key, _ in around), *lines, *held.stores(around)]
         return self._if_it_runs(lines, loop, facts)
 
@@ -451,7 +454,7 @@ class TileCode:
         """Nothing, but no compiler keeps elements for the next iteration across it."""
         return ['__asm__ volatile("" : : : "memory");'] if self._shared_rows.are_left else []
 
-    def _emptied_registers(self) -> list[str]:
+    def emptied_registers(self) -> list[str]:
         """Nothing, but registers are empty behind it: for sums in a buffer, whose last steps stand beside the tile.
 
         A constant of those steps that gcc keeps in a register meanwhile lets it spill sums in every iteration.
@@ -459,9 +462,8 @@ class TileCode:
         summed = {access.array for instance in instances(self.tile.body)
                   for access in statement_at(self.scop, instance).writes}
         in_buffer = any(name in summed and temporary.kept for name, temporary in self.temporaries.items())
-        if not in_buffer or self.edge is None or self.vector_registers not in (16, 32):
-            return []
-        return [f"{self.index.macros.use(f'empty_registers_{self.vector_registers}')}();"]
+        wanted = in_buffer and not self.emptied and self.edge is not None and self.vector_registers in (16, 32)
+        return [f"{self.index.macros.use(f'empty_registers_{self.vector_registers}')}();"] if wanted else []
 
     def _place(self, key: Reach) -> CText:
         temporary = self.temporaries.get(key.array)

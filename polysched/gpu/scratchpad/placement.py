@@ -7,12 +7,13 @@ with the buffers that are in use together and the bytes that they lack.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from math import ceil
 
 from polysched.errors import BudgetExceededError, UnsupportedScopError
 from polysched.gpu.limits import LIMITS
 from polysched.gpu.scratchpad.plan import Buffer
+from polysched.records import dataclass
+from polysched.scheduling.solving.cp_sat import cp_sat, new_model
 from polysched.target.scratchpads.description import Memory, ScratchpadTarget
 
 
@@ -153,9 +154,9 @@ def _moved(slot: Placed, offset: int) -> Placed:
 
 def _packed(memory: Memory, slots: Sequence[Placed], where: str) -> list[Placed]:
     """A packing of the least peak."""
-    from ortools.sat.python import cp_model
+    cp_model = cp_sat()
     lines = memory.capacity_bytes // memory.line_bytes
-    model = cp_model.CpModel()
+    model = new_model()
     peak = model.new_int_var(0, lines, "peak")
     starts, across, along = [], [], []
     for number, slot in enumerate(slots):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from polysched.graph.values.element_types import is_narrow
 from polysched.graph.values.graph import Graph, Node
 from polysched.graph.values.sizes import Size
 from polysched.graph.values.types import TensorType
+from polysched.records import dataclass
 from polysched.scop.box_points import MOST_DIMENSIONS
 from polysched.scop.dtypes import BOOL, INT32, INT64, DType
 from polysched.target.newest import Newest
@@ -40,10 +40,12 @@ class Inferred:
     ----------
     types : of every value.
     known : values that follow from constants and shapes; sizes in them are `Size` objects.
+    ranges : what is not negative where all of these sizes stay within their types: 32 bits hold less than sizes may be.
     """
 
     types: Mapping[str, TensorType]
     known: Mapping[str, np.ndarray]
+    ranges: tuple[Size, ...] = ()
 
 
 def infer(graph: Graph) -> Inferred:
@@ -59,7 +61,7 @@ def infer(graph: Graph) -> Inferred:
     for name in graph.outputs:
         if name not in inference.types:
             raise UnsupportedGraphError(f"the output {name!r} is bound nowhere", where=f"graph {graph.name}")
-    return Inferred(inference.types, inference.known)
+    return Inferred(inference.types, inference.known, tuple(inference.ranges))
 
 
 @contextmanager
@@ -84,7 +86,10 @@ class Inference:
     def __init__(self, graph: Graph) -> None:
         self.types: dict[str, TensorType] = dict(graph.inputs)
         self.known: dict[str, np.ndarray] = {}
+        self.ranges: dict[Size, None] = {}
         self.folded = 0
+        for name, its_type in graph.inputs:
+            _check_extents(its_type, f"input {name!r}")
         for name, array in graph.constants.items():
             self.bind(name, array)
 
@@ -112,6 +117,8 @@ class Inference:
         found = _known_results(node, operator_of(node), site, LIMITS.most_folded_in_all - self.folded)
         self.folded += sum(value.size for value in found.values())
         self.known |= found
+        for value in found.values():
+            self.ranges |= dict.fromkeys(_ranges(value, site.outputs[0].dtype))
 
     def site(self, node: Node) -> Site:
         """The use of an operator by a node whose operands are known by now, with the types of the results."""
@@ -141,6 +148,7 @@ class Inference:
         inner.types, inner.known = {**self.types, **inner.types}, {**self.known, **inner.known}
         for node in region.nodes:
             inner.take(node)
+        self.ranges |= inner.ranges
         return Inferred(inner.types, inner.known)
 
     def repeat(self, node: Node) -> dict[str, TensorType]:
@@ -196,6 +204,7 @@ class Inference:
                         if n in self.known}
         for each in region.nodes:
             inner.take(each)
+        self.ranges |= inner.ranges
         inner.check_single(node, region.outputs[0], BOOL, "a condition")
         return [inner.types[o] for o in region.outputs[1:]]
 
@@ -270,12 +279,25 @@ def _check(node: Node, results: tuple[TensorType, ...]) -> None:
                                         hint=f"at most {MOST_DIMENSIONS}")
         if any(e.is_constant and e.constant < 0 for e in its_type.shape):
             raise UnsupportedGraphError("a result has a negative extent", where=node.where, witness=str(its_type))
+        _check_extents(its_type, node.where)
         elements = 1
         for extent in its_type.shape:
             elements *= extent.constant if extent.is_constant else max(extent.least() or 1, 1)
         if elements * its_type.dtype.bytes > LIMITS.most_bytes:
             raise UnsupportedGraphError("a result is larger than a model may have", where=node.where,
                                         witness=f"{its_type}, {elements * its_type.dtype.bytes} bytes")
+
+
+def _check_extents(its_type: TensorType, where: str) -> None:
+    """Refuse dimensions that are too long, of a value without elements, too.
+
+    Raises
+    ------
+    UnsupportedGraphError : one is.
+    """
+    if any(e.constant > LIMITS.most_extent for e in its_type.shape):
+        raise UnsupportedGraphError("a dimension is longer than a model may have", where=where, witness=str(its_type),
+                                    hint=f"at most {LIMITS.most_extent}")
 
 
 def _is_computable(node: Node, site: Site, most: int) -> bool:
@@ -332,4 +354,22 @@ def _known_results(node: Node, operator: Operator, site: Site, most: int) -> dic
     with np.errstate(all="ignore"):
         results = operator.reference(site, *site.known)
     listed = results if isinstance(results, tuple) else (results,)
-    return {name: np.asarray(value) for name, value in zip(node.outputs, listed, strict=False) if name}
+    found = {name: np.asarray(value) for name, value in zip(node.outputs, listed, strict=False) if name}
+    return found if all(_is_held(value, site.outputs[0].dtype) for value in found.values()) else {}
+
+
+def _is_held(value: np.ndarray, dtype: DType) -> bool:
+    """Whether sizes stay within their type: numbers among them do, and 64 bits hold the others, whatever is open."""
+    if value.dtype != object:
+        return True
+    sizes = [Size.of(size) for size in value.flat]
+    return all(-(most := 1 << dtype.bits - 1) <= size.constant < most if size.is_constant else
+               size.magnitude(LIMITS.most_extent) < 1 << 63 for size in sizes)
+
+
+def _ranges(value: np.ndarray, dtype: DType) -> Iterator[Size]:
+    """What is not negative where sizes stay within their type, if that is shorter than 64 bits."""
+    most = 1 << dtype.bits - 1
+    for size in value.flat if value.dtype == object and dtype.bits < 64 else ():
+        if not size.is_constant:
+            yield from (most - 1 - size, size + most)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from heapq import heapify, heappop, heappush
 from typing import Any
 
@@ -11,7 +11,8 @@ from polysched.graph.limits import LIMITS
 from polysched.graph.planning.partition import Beside, Group
 from polysched.graph.planning.patterns import Pattern, bits_of
 from polysched.graph.values.graph import Graph
-from polysched.scheduling.solving.cp_sat import cp_sat
+from polysched.records import dataclass
+from polysched.scheduling.solving.cp_sat import cp_sat, new_model
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +62,7 @@ def cover(graph: Graph, patterns: Sequence[Pattern], *, without: Sequence[Sequen
 
 def _model(graph: Graph, patterns: Sequence[Pattern]) -> tuple[Any, list[Any]]:
     """Every node is in one pattern that is taken; the cost is the sum of those."""
-    model = cp_sat().CpModel()
+    model = new_model()
     taken = [model.new_bool_var(str(k)) for k in range(len(patterns))]
     of: list[list[int]] = [[] for _ in graph.nodes]
     for k, pattern in enumerate(patterns):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 from polysched.graph.evaluation.inference import Inferred, infer, site_of
@@ -17,6 +17,7 @@ from polysched.graph.planning.steps import Copies, Either, Kernel, Part, Repetit
 from polysched.graph.values.graph import Graph, Node
 from polysched.graph.values.sizes import Size
 from polysched.graph.values.types import TensorType
+from polysched.records import dataclass
 from polysched.scop.provided import provided
 from polysched.target.one_line import OneLine
 
@@ -35,6 +36,7 @@ class Plan(OneLine):
     lives : the steps that write first and read last each value that is neither an input, a constant, nor an output;
         steps of regions count, and so do their ends.
     room : sizes that are not negative where operators take their operands, those of regions included.
+    ranges : what is not negative where sizes stay within the types that the model computes them in.
     refused : operators that would be one kernel at less cost, and why they are not: of plans by cost, and of edges that
         elementwise fusion leaves.
     variants : of kernels with several codes, the sizes for which each runs.
@@ -46,6 +48,7 @@ class Plan(OneLine):
     copied: Mapping[str, str]
     lives: Mapping[str, tuple[int, int]]
     room: tuple[Size, ...] = ()
+    ranges: tuple[Size, ...] = ()
     refused: tuple[tuple[str, str], ...] = ()
     variants: Mapping[Step, str] = field(default_factory=dict)
 

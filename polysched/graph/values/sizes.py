@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from polysched.errors import UnsupportedGraphError
+from polysched.records import dataclass
 
 Atom: TypeAlias = "str | Quotient"
 SizeLike: TypeAlias = "Size | int"
@@ -158,6 +158,14 @@ class Size:
             if factor < 0 or low is None:
                 return None
             total += factor * (low if isinstance(atom, str) else low // atom.divisor)
+        return total
+
+    def magnitude(self, most: int) -> int:
+        """A number that its absolute value does not exceed, where no symbol does another one."""
+        total = abs(self.constant)
+        for atom, factor in self.terms:
+            own = most if isinstance(atom, str) else atom.numerator.magnitude(most) // atom.divisor + 1
+            total += abs(factor) * own
         return total
 
     def divided_up(self, divisor: int) -> Size:

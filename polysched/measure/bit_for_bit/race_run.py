@@ -2,7 +2,7 @@
 
 Started by `measure.processes.isolation.run_isolated` as
 `python -m polysched.measure.bit_for_bit.race_run REQUEST REPORTS`;
-the request is made by `bit_for_bit.race`.  Rounds alternate between all codes, and each begins with another one.
+the request is made by `bit_for_bit.race`.
 """
 
 from __future__ import annotations
@@ -10,11 +10,13 @@ from __future__ import annotations
 import ctypes
 import sys
 import time
+from functools import partial
 from typing import Any
 
 from polysched.measure.bit_for_bit.check_run import Check, judge
 from polysched.measure.processes.child_side import Reporter, serve
 from polysched.measure.timing.disturbance import Watch, watch
+from polysched.measure.timing.race import in_turn
 
 
 class Racer(Check):
@@ -53,13 +55,16 @@ def race(request: dict[str, Any], reporter: Reporter) -> None:
             right.append(racer)
             racer.share(right[0], request["quiet"])
     looking = watch(shares_cores=request["shares_cores"])
+
+    def sampled(racer: Racer) -> None:
+        reporter.report(entry=racer.item["entry"], phase=f"timing the code {racer.item['entry']}")
+        racer.restore()
+        seconds, clean = racer.called(looking)
+        reporter.report(timed=racer.item["entry"], seconds=seconds, clean=clean)
+
+    codes = {number: partial(sampled, racer) for number, racer in enumerate(right)}
     for number in range(request["rounds"]):
-        for position in range(len(right)):
-            racer = right[(position + number) % len(right)]
-            reporter.report(entry=racer.item["entry"], phase=f"timing the code {racer.item['entry']}")
-            racer.restore()
-            seconds, clean = racer.called(looking)
-            reporter.report(timed=racer.item["entry"], seconds=seconds, clean=clean)
+        in_turn(codes, number)
 
 
 if __name__ == "__main__":

@@ -11,11 +11,13 @@ import json
 import os
 import time
 from collections.abc import Mapping
+from functools import partial
 from math import ceil, inf
 from typing import Any
 
 from polysched.measure.timing.disturbance import watch
 from polysched.measure.timing.paired_run import Program, Session, run_session
+from polysched.measure.timing.race import pairs as alternating
 
 MOST_CALLS = 3
 """Of one sample, which is the least of them: a call that something else interrupted is not the time of a version."""
@@ -112,7 +114,7 @@ class _Judging:
         return called if session.is_right(version) else None
 
     def _time(self, version: Program, reference: Program, *, pairs: int, slow: float) -> None:
-        """Alternate with the reference, the first of a pair changing from pair to pair.
+        """Alternate with the reference.
 
         A version that is slower than allowed ends there; what is allowed comes halfway nearer to the reference with
         every pair.
@@ -124,12 +126,9 @@ class _Judging:
         calls = calls_for(self._usual[reference.name])
         taken: list[tuple[float, float, bool]] = []
         told, allowed = time.monotonic(), slow - 1
-        for number in range(pairs):
-            order = [reference, version]
-            if number % 2:
-                order.reverse()
-            samples = {program.name: self._sampled(program, calls) for program in order}
-            (first, first_clean), (own, own_clean) = samples[reference.name], samples[version.name]
+        for pair in alternating(partial(self._sampled, reference, calls), partial(self._sampled, version, calls),
+                                most=pairs):
+            (first, first_clean), (own, own_clean) = pair.first, pair.own
             clean = first_clean and own_clean
             taken.append((first, own, clean))
             if time.monotonic() - told > SILENT_SECONDS:

@@ -14,7 +14,8 @@ import resource
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,8 @@ from polysched.measure.programs.inputs import (
     set_elements,
 )
 from polysched.measure.timing.cold_cache import FlushMemory, flush_from
+from polysched.measure.timing.race import pairs as alternating
+from polysched.records import dataclass
 
 PERTURBATION_ROUNDOFFS = 8.0
 
@@ -256,15 +259,14 @@ class Session:
         return not any(c.mismatches for c in compared)
 
     def time_pairs(self) -> None:
-        """Alternate the two programs, the first of a pair changing from pair to pair."""
+        """Alternate the two programs; pairs with numbers below 0 warm up."""
         pairs, budget, least = (self.request[k] for k in ("pairs", "budget_seconds", "least_pairs"))
         self.reporter.phase("timing")
         started = time.monotonic()
-        for number in range(-self.request["warmups"], pairs):
-            order = [self.original, self.candidate]
-            if number % 2:
-                order.reverse()
-            samples = {program.name: self.run(program) for program in order}
+        begin = -self.request["warmups"]
+        for number, pair in enumerate(alternating(partial(self.run, self.original), partial(self.run, self.candidate),
+                                                  most=pairs, begin=begin), begin):
+            samples = {self.original.name: pair.first, self.candidate.name: pair.own}
             self.reporter.report(warmup=number < 0, samples=samples)
             if number + 1 >= least and time.monotonic() - started > budget:
                 break

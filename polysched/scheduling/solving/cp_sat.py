@@ -35,6 +35,23 @@ def cp_sat() -> Any:
     return module
 
 
+def new_model() -> Any:
+    """An empty `CpModel`, whose methods have no second names.
+
+    The class gives each of its methods the name that it had before, for every model anew, which takes as long as most
+    of the programs that are solved.  Where it does so no more, this is `CpModel()`.
+    """
+    return _model_class()()
+
+
+@cache
+def _model_class() -> Any:
+    def nothing(self: Any) -> None:
+        """No names of before."""
+
+    return type("Model", (cp_sat().CpModel,), {"_add_pre_pep8_methods": nothing})
+
+
 def _without_pandas(load: Callable[..., ModuleType]) -> Callable[..., ModuleType]:
     """`import` as that one module sees it."""
     class Index:

@@ -14,11 +14,12 @@ import itertools
 import math
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeAlias
 
+from polysched.records import dataclass
 from polysched.scheduling.limits import LIMITS
-from polysched.scheduling.solving.cp_sat import cp_sat
+from polysched.scheduling.solving.cp_sat import cp_sat, new_model
 
 Terms: TypeAlias = Mapping[int, int]
 """A sparse linear expression: coefficient by variable."""
@@ -218,7 +219,7 @@ def _solve_one(program: IntegerProgram, objective: Terms, fixed: list[tuple[Term
                limit: _Limit) -> Outcome:
     """One CP-SAT call; `fixed` holds the objectives that are already decided, with their values."""
     cp_model = cp_sat()
-    model = cp_model.CpModel()
+    model = new_model()
     variables = [model.new_int_var(least, largest, "") for least, largest in program.bounds]
     for (row, equal), least in program.rows.items():
         expression = _expression(cp_model, variables, dict(row))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import statistics
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from pathlib import Path
 
@@ -21,13 +21,15 @@ from polysched.measure.bit_for_bit.race import Raced, race
 from polysched.measure.field import Ran, Verdict
 from polysched.measure.processes.building import DEFAULT_FLAGS
 from polysched.measure.timing.machine import available_cores
+from polysched.measure.timing.race import Gain
 from polysched.pipeline.options import PipelineOptions
 from polysched.pipeline.recipe import Recipe
+from polysched.records import dataclass
 from polysched.search.building import Candidate, Wanted
 from polysched.search.identity import Place, code_identity, place_of
 from polysched.search.space import Proposal
 from polysched.search.strategies import Given
-from polysched.search.trial import Gain, Trial
+from polysched.search.trial import Trial
 from polysched.search.tuned import Tuned
 from polysched.search.tuning import Budget, Search
 from polysched.target import Compiler, Target, find_compiler

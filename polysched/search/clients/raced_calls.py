@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from polysched.measure.field import Ran, Verdict
 from polysched.measure.processes.building import DEFAULT_FLAGS
 from polysched.measure.processes.threads import usable_processors
 from polysched.measure.timing.disturbance import Watch, watch
+from polysched.measure.timing.race import pairs as alternating
 from polysched.pipeline.options import PipelineOptions
 from polysched.pipeline.recipe import Recipe
+from polysched.records import dataclass
 from polysched.scop.scop import Scop
 from polysched.search.building import Candidate, Wanted
 from polysched.search.identity import Place, digest_of, place_of
@@ -134,14 +137,12 @@ class _Calls:
                 told(candidate, self._paired(call, pairs, slow_ratio))
 
     def _paired(self, call: Call, pairs: int, slow_ratio: float) -> Ran:
-        """Pairs with the first code, which begins every other one; a code that is too slow gets one."""
+        """Pairs with the first code; a code that is too slow gets one."""
         taken: list[tuple[float, float]] = []
         disturbed: list[int] = []
         started = time.monotonic()
-        while len(taken) < pairs:
-            order = [self.first, call] if len(taken) % 2 == 0 else [call, self.first]
-            samples = {own.name: self._sample(own) for own in order}
-            (first, first_clean), (own, own_clean) = samples[self.first.name], samples[call.name]
+        for pair in alternating(partial(self._sample, self.first), partial(self._sample, call), most=pairs):
+            (first, first_clean), (own, own_clean) = pair.first, pair.own
             if not (first_clean and own_clean):
                 disturbed.append(len(taken))
             taken.append((first, own))

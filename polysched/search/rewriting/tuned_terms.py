@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from math import prod
 from pathlib import Path
@@ -13,8 +13,10 @@ from typing import Any
 from polysched.errors import PolyschedError, RunFailedError
 from polysched.measure.field import Ran, Verdict
 from polysched.measure.paired import MeasureOptions
+from polysched.measure.timing.race import Gain
 from polysched.pipeline.options import PipelineOptions
 from polysched.pipeline.recipe import Recipe
+from polysched.records import dataclass
 from polysched.scop.expression.tensors import Axis, Expression, Operation, Read, Reduction, Tensor
 from polysched.search.building import Candidate, Runner, Wanted, local_runner, made_candidate
 from polysched.search.chooser import Decision
@@ -24,7 +26,7 @@ from polysched.search.rewriting.rules import RULES, Rule
 from polysched.search.rewriting.sketches import Sketch, guided
 from polysched.search.rewriting.terms import constant_extent, stages
 from polysched.search.space import Proposal
-from polysched.search.trial import Gain, Trial, choose
+from polysched.search.trial import Trial, choose
 from polysched.search.tuned import Tuned
 from polysched.search.tuning import Budget, tune
 from polysched.target.one_line import OneLine

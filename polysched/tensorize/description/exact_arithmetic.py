@@ -10,10 +10,10 @@ Sources: IEEE 754-2019 (fusedMultiplyAdd, roundTiesToEven); Intel 64 and IA-32 S
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from enum import Enum
 from functools import reduce
 
+from polysched.records import dataclass
 from polysched.scop.body import Binary, Cast, Expr, Literal, Select, Unary
 from polysched.scop.dtypes import (
     BFLOAT16,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 import islpy as isl
@@ -17,6 +17,7 @@ from polysched.dependence import analyse
 from polysched.dependence.dependences import Dependences
 from polysched.dependence.if_conversion import without_branches
 from polysched.errors import SourceSyntaxError
+from polysched.records import dataclass
 from polysched.scop import from_c_text
 from polysched.scop.body import Assign, BodyStatement, If
 from polysched.scop.scop import Scop, Storage

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -13,6 +13,7 @@ import islpy as isl
 
 from polysched.dependence.dependences import DependenceKind, Dependences
 from polysched.errors import BudgetExceededError
+from polysched.records import dataclass
 from polysched.scop.body import Assign, Binary, walk
 from polysched.scop.budget import ISL_OPERATIONS, in_words, with_budget
 from polysched.scop.points import with_sizes

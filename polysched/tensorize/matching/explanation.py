@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import islpy as isl
 
+from polysched.records import dataclass
 from polysched.scop.body import (
     Assign,
     Binary,

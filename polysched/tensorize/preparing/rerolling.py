@@ -15,13 +15,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import islpy as isl
 
 from polysched.dependence import analyse
 from polysched.dependence.dependences import Dependences
 from polysched.dependence.if_conversion import assigned_value
+from polysched.records import dataclass
 from polysched.scheduling.tree.loop_tree import LoopTree, from_isl, replace_node, split_bands, to_isl
 from polysched.scheduling.tree.loop_tree import Sequence as InSequence
 from polysched.scheduling.tree.loop_tree import walk as walk_tree

@@ -10,12 +10,13 @@ Source: P. Feautrier, "Dataflow analysis of array and scalar references", IJPP 2
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import islpy as isl
 
 from polysched.dependence import analyse
 from polysched.dependence.dependences import DependenceKind, Dependences
+from polysched.records import dataclass
 from polysched.scheduling.tree.loop_tree import (
     Band,
     Filter,

@@ -12,12 +12,12 @@ Source: as for `traffic`; the integer search replaces their non-linear continuou
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from math import prod
 from typing import Any
 
-from polysched.scheduling.solving.cp_sat import cp_sat
+from polysched.records import dataclass
+from polysched.scheduling.solving.cp_sat import cp_sat, new_model
 from polysched.target.newest import Newest
 from polysched.tiling.footprints.balance import first_share, uneven_share
 from polysched.tiling.footprints.conflicts import most_rows
@@ -89,8 +89,7 @@ def exceeded(problem: TileProblem, order: tuple[int, ...], edges: tuple[int, ...
 
 
 def _solve(problem: TileProblem, order: tuple[int, ...], bound: int | None) -> TileChoice | None:
-    cp_model = cp_sat()
-    builder = _Builder(cp_model.CpModel(), problem, order)
+    builder = _Builder(new_model(), problem, order)
     limits = builder.limits()
     cost = builder.cost()
     if bound is not None:

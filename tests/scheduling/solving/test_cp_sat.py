@@ -3,13 +3,13 @@
 import subprocess
 import sys
 
-from polysched.scheduling.solving.cp_sat import cp_sat
+from polysched.scheduling.solving.cp_sat import cp_sat, new_model
 
 SOLVE = """
 import sys
-from polysched.scheduling.solving.cp_sat import cp_sat
+from polysched.scheduling.solving.cp_sat import cp_sat, new_model
 sat = cp_sat()
-model = sat.CpModel()
+model = new_model()
 x, y = model.new_int_var(0, 9, "x"), model.new_int_var(0, 9, "y")
 model.add(2 * x + 3 * y >= 17)
 model.minimize(x + y)
@@ -52,3 +52,9 @@ def test_a_module_that_is_loaded_is_taken():
 
 def test_one_module_for_all():
     assert cp_sat() is cp_sat()
+
+
+def test_a_model_of_ours_is_one_of_theirs_without_second_names():
+    model = new_model()
+    assert isinstance(model, cp_sat().CpModel)
+    assert "NewIntVar" not in vars(model)

@@ -38,18 +38,40 @@ def _counting(node: Node, back: Back, a: str, g: str) -> str:
     return later if exclusive else back.op("Add", g, later)
 
 
+def _where_used(node: Node, back: Back, g: str, *, first: bool) -> str:
+    """A gradient along the axis, 0 where no result follows from the operand: infinity times 0 were no number there.
+
+    Parameters
+    ----------
+    first : whether the first element counts; the last one does unless the result is exclusive.
+    """
+    conditions = []
+    for matters, behind in ((not first, 0), (node.attribute("exclusive", 0), 1)):
+        if matters:   # what has another element in front of it, or behind it
+            axis = int(back.build.inference.known[node.inputs[-1]].ravel()[0]) % back.type(g).rank
+            ones = back.op("Expand", back.build.constant(np.ones(1, np.int32)),
+                           back.op("Shape", g, start=axis, end=axis + 1))
+            reverse = int(behind != node.attribute("reverse", 0))
+            others = back.op("CumSum", ones, back.build.constant(np.array(0)), exclusive=1, reverse=reverse)
+            along = back.op("Cast", others, to="bool")
+            conditions.append(back.op("Reshape", along, back.whole(-1, *(1,) * (back.type(g).rank - 1 - axis))))
+    for condition in conditions:
+        g = back.chosen(condition, g)
+    return g
+
+
 def _running_product(node: Node, back: Back, g: str) -> Gradients:
     """The product of the elements in front of each, times how much its step counts."""
     x, axis = node.inputs
     ahead = back.op("CumProd", x, axis, exclusive=1, reverse=node.attribute("reverse", 0))
-    return back.op("Mul", ahead, _counting(node, back, x, g)), None
+    return _where_used(node, back, back.op("Mul", ahead, _counting(node, back, x, g)), first=True), None
 
 
 def _recurrence(node: Node, back: Back, g: str) -> Gradients:
     a, b, axis = node.inputs
     before = back.op("Recurrence", a, b, axis, exclusive=1, reverse=node.attribute("reverse", 0))
     counting = _counting(node, back, a, g)
-    return back.op("Mul", before, counting), counting, None
+    return _where_used(node, back, back.op("Mul", before, counting), first=False), counting, None
 
 
 def _product(node: Node, back: Back, g: str) -> Gradients:

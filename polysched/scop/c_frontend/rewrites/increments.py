@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from pycparser import c_ast
 
+from polysched.records import dataclass
 from polysched.scop.c_frontend.declarations.bindings import identifiers_in, stepped_name
 from polysched.scop.c_frontend.parse import everything, is_step, replace_child
 from polysched.scop.c_frontend.rewrites.bodies import block, leaves, rewrite_bodies

@@ -61,6 +61,23 @@ def test_a_running_product_with_zeros(zeros: tuple[int, ...], exclusive: int, re
     np.testing.assert_allclose(interpret(graph, {"x": x, "w": w})["d"], np.flip(wanted, 1) if reverse else wanted)
 
 
+@pytest.mark.parametrize("reverse", [0, 1])
+@pytest.mark.parametrize("exclusive", [0, 1])
+@pytest.mark.parametrize("call", ["CumProd(a, last", "Recurrence(a, b, last"])
+def test_what_no_step_takes_has_no_gradient_beside_infinities(call: str, exclusive: int, reverse: int) -> None:
+    graph = differentiated(from_text(f"""graph g(a: float32[1, 3], b: float32[1, 3], w: float32[1, 3]) {{
+  const last: int64[] = [-1]
+  let p = {call}; exclusive={exclusive}, reverse={reverse})
+  let y = Mul(p, w)
+  let d = Gradient(a; xs=["a"], y="y")
+  return d
+}}"""))
+    own = np.array([[np.inf, np.nan, np.inf]], np.float32)
+    found = interpret(graph, dict.fromkeys("abw", own))["d"][0, ::-1 if reverse else 1]
+    unused = {0, 2} if call[0] == "R" and exclusive else {0} if call[0] == "R" else {2} if exclusive else set()
+    assert [p for p in range(3) if found[p] == 0] == sorted(unused)
+
+
 @pytest.mark.parametrize("x", [(2.0, 3.0, 5.0), (0.0, 3.0, 5.0), (0.0, 3.0, 0.0)])
 def test_a_second_derivative_of_a_running_product(x: tuple[float, float, float]) -> None:
     graph = differentiated(from_text("""graph g(x: float64[3]) {
