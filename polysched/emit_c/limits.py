@@ -58,6 +58,12 @@ class EmitLimits:
     most_row_cases: int = constant(
         8, unit="cases", source="of the ends of rows in a message; with more, its elements go one by one; first guess")
 
+    row_operations: int = constant(
+        300_000, unit="isl operations", source="for the ends of rows in a message, a second; beyond, its elements "
+                                                 "go one by one: those of a random program took minutes")
+    message_operations: int = constant(
+        5_000_000, unit="isl operations", source="for all loops over the elements of a region's messages; first guess")
+
     # distributed/runtime.py
     spin_seconds: float = constant(
         5e-5, unit="s", source="that a rank looks for its messages without a rest; first guess")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 import islpy as isl
 
@@ -22,7 +23,8 @@ from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.scalar_code.heap import allocated
 from polysched.emit_c.scalar_code.original_code import inside
 from polysched.emit_c.scalar_code.size_text import size_text
-from polysched.errors import UnsupportedScopError
+from polysched.errors import BudgetExceededError, UnsupportedScopError
+from polysched.scop.budget import in_words, with_budget
 from polysched.scop.dtypes import INT64
 from polysched.scop.scop import AccessKind, Array, Parameter, Scop, Storage
 
@@ -78,8 +80,15 @@ def distributed_text(distributed: Distributed, *parts: CSource) -> str:
     Raises
     ------
     UnsupportedScopError : C has no word for an element of an array that is sent.
+    BudgetExceededError : loops over the elements that ranks exchange have too many cases.
     """
-    return "".join(f"{line}\n" for line in _Region(distributed, parts).lines())
+    lines = with_budget(LIMITS.message_operations, lambda: list(_Region(distributed, parts).lines()))
+    if lines is None:
+        raise BudgetExceededError("loops over the elements that ranks exchange have too many cases",
+                                  where=f"program {distributed.scop.name}",
+                                  witness=f"more than {in_words(LIMITS.message_operations)}",
+                                  hint="another loop or partition, regions of fewer statements, simpler subscripts")
+    return "".join(f"{line}\n" for line in lines)
 
 
 def agreed(scop: Scop, text: str) -> str:
@@ -227,7 +236,7 @@ class _Region:
             if use == "put":
                 lines = [f"{kind} {VALUE} = {at};", call]
             return point_loops(self.known, elements, names, lines)
-        rows = _rows(elements) if _lies_together(declared) else None
+        rows = with_budget(LIMITS.row_operations, partial(_rows, elements)) if _lies_together(declared) else None
         if rows is None:
             return point_loops(self.known, elements, names, [_used(use, at, f"sizeof({at})", rank)])
         size = f"(size_t)({LAST} - {names[-1]} + 1) * sizeof({at})"
@@ -240,14 +249,17 @@ class _Region:
         for array in scop.arrays:
             if array.storage is Storage.LOCAL:
                 continue
-            written = _touched(distributed, array.name, writes=True)
-            if written is None:
-                continue
-            read = _touched(distributed, array.name, writes=False)
-            elements = written if read is None else written.subtract(read)
-            elements = elements.intersect_params(scop.context).coalesce()
-            if not elements.is_empty():
-                yield from self._elements(array.name, elements, "spoil")
+            spoilt = with_budget(LIMITS.row_operations, partial(self._spoilt, array.name))
+            yield from [f"/* {array.name} is not spoilt: too many cases */"] if spoilt is None else spoilt
+
+    def _spoilt(self, array: str) -> list[str]:
+        """The loops that spoil elements of an array."""
+        written, read = (_touched(self.distributed, array, writes=writes) for writes in (True, False))
+        if written is None:
+            return []
+        elements = written if read is None else written.subtract(read)
+        elements = elements.intersect_params(self.distributed.scop.context).coalesce()
+        return [] if elements.is_empty() else self._elements(array, elements, "spoil")
 
 
 def _used(use: str, at: str, size: str, rank: str) -> str:
@@ -262,7 +274,10 @@ def _lies_together(array: Array) -> bool:
 
 
 def _rows(elements: isl.Set) -> isl.Set | None:
-    """`{ [i, first, last] }` of `{ A[i, j] }`; None where the elements of a row have gaps, or rows have many cases."""
+    """`{ [i, first, last] }` of `{ A[i, j] }`; None where the elements of a row have gaps, or rows have many cases.
+
+    The ends of rows of many pieces may take isl for ever: it is asked under a budget.
+    """
     depth = elements.dim(isl.dim_type.set)
     rows = isl.Map.from_range(elements.reset_tuple_id()).move_dims(
         isl.dim_type.in_, 0, isl.dim_type.out, 0, depth - 1)

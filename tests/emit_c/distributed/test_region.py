@@ -1,10 +1,13 @@
 """The C of a distributed region."""
 
+from dataclasses import replace
+
 import pytest
 
 from polysched.distribute import Partition, distribute
+from polysched.emit_c.distributed import region
 from polysched.emit_c.distributed.region import agreed, distributed_text, part_for_emission, persistent_arrays
-from polysched.errors import UnsupportedScopError
+from polysched.errors import BudgetExceededError, UnsupportedScopError
 from polysched.pipeline import PipelineOptions
 from polysched.pipeline.files import optimize
 from polysched.scop import from_c_text
@@ -22,6 +25,19 @@ def test_a_step_is_a_part_and_messages_and_the_end_gathers() -> None:
     text = text_of("jacobi")
     assert text.index("polysched_step0") < text.index("polysched_exchange(0)") < text.index("polysched_exchange(1)")
     assert text.count("polysched_exchange(0)") == text.count("polysched_exchange(1)") == 1
+
+
+def test_elements_of_too_many_cases_go_one_by_one_or_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    usual = text_of("jacobi")
+    monkeypatch.setattr(region, "LIMITS", replace(region.LIMITS, row_operations=1))
+    plain = text_of("jacobi")
+    assert "polysched_last" in usual
+    assert "polysched_last" not in plain
+    assert "a is not spoilt" in plain.lower()
+    monkeypatch.setattr(region, "LIMITS", replace(region.LIMITS, message_operations=1))
+    with pytest.raises(BudgetExceededError, match="too many cases") as refusal:
+        text_of("jacobi")
+    assert "another loop or partition" in str(refusal.value)
 
 
 def test_nothing_is_sent_between_steps_where_no_value_passes() -> None:
