@@ -87,8 +87,15 @@ def _in_code(lines: list[str]) -> bool:
     return last.startswith("    ") or last.endswith("::")
 
 
+def with_short_navigation(app: Any, page: str, template: str, context: dict[str, Any], tree: Any) -> None:
+    """Generated pages name no others beside them: each of some 600 would list 300, which took most of the build."""
+    if page.startswith(("api/", "_modules/")) and (navigation := context.get("toctree")):
+        context["toctree"] = lambda **options: navigation(**{**options, "collapse": True, "maxdepth": 1})
+
+
 def setup(app: Any) -> None:
     """Called by Sphinx."""
     collect()
     app.connect("source-read", with_included_pages)
     app.connect("autodoc-process-docstring", with_sections)
+    app.connect("html-page-context", with_short_navigation, priority=400)   # ahead of the theme, which calls `toctree`

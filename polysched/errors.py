@@ -6,7 +6,7 @@ it without a traceback and ends with `exit_code`; a script catches `PolyschedErr
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from polysched.records import dataclass
 
 
 @dataclass(frozen=True)

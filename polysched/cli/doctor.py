@@ -7,10 +7,11 @@ import importlib.util
 import os
 import shutil
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 from polysched.cli.conventions import STANDARD, add_cc, add_json
 from polysched.cli.shown.output import prepared
+from polysched.records import dataclass
 
 NAME = "doctor"
 HELP = "Check compiler, OpenMP, instruction set, cross compilers and optional packages, and say what each enables."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from polysched.cli.conventions import STANDARD, add_json, add_size
@@ -24,6 +24,7 @@ from polysched.cli.shown.instructions import instruction_lines
 from polysched.cli.shown.output import prepared, refuse_same_file
 from polysched.cli.shown.progress import Progress, progress
 from polysched.cli.shown.unserved import OF_INSTRUCTIONS, OF_SCHEDULES, OF_TILES, refuse_unserved
+from polysched.records import dataclass
 
 if TYPE_CHECKING:
     from polysched.emit_c import CSource

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from itertools import chain
 
@@ -26,6 +26,7 @@ from polysched.dependence.limits import LIMITS
 from polysched.dependence.reductions import Reduction, find_reductions, mark_reductions
 from polysched.dependence.unchanged_arrays import unchanged_arrays, uses_of_arrays
 from polysched.errors import BudgetExceededError, UsageError
+from polysched.records import dataclass
 from polysched.scop.budget import ISL_OPERATIONS, in_words, with_budget
 from polysched.scop.construction.rows_in_order import in_one_row
 from polysched.scop.scop import Access, AccessKind, Scop, Statement, union_map

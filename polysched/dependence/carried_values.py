@@ -15,7 +15,7 @@ exact sources in the place of patterns.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import islpy as isl
 
@@ -25,6 +25,7 @@ from polysched.dependence.if_conversion import assigned_value
 from polysched.dependence.limits import LIMITS
 from polysched.dependence.statements import with_statements
 from polysched.dependence.substitution import substitute_temporaries
+from polysched.records import dataclass
 from polysched.scop.body import Assign, Binary, Call, Expr, IteratorRef, Literal, Load, rebuild, references, walk
 from polysched.scop.dtypes import INT32, Kind
 from polysched.scop.scop import Access, AccessKind, Scop, Statement, union_map

@@ -12,7 +12,7 @@ every statement that uses the accumulator.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import islpy as isl
 
@@ -21,6 +21,7 @@ from polysched.dependence.dependences import Dependences
 from polysched.dependence.same_values import check_same_values
 from polysched.dependence.statements import with_statements
 from polysched.errors import IllegalScheduleError
+from polysched.records import dataclass
 from polysched.scop.body import Assign, Binary, Expr, IteratorRef, Literal, Load, rebuild, walk
 from polysched.scop.dtypes import INT32, INT64
 from polysched.scop.points import isl_value

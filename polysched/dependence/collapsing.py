@@ -15,7 +15,7 @@ Source: D. Padua, M. Wolfe, "Advanced Compiler Optimizations for Supercomputers"
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import islpy as isl
 
@@ -34,6 +34,7 @@ from polysched.dependence.row_walks import (
     row_loops,
 )
 from polysched.errors import IllegalScheduleError
+from polysched.records import dataclass
 from polysched.scop.body import Binary, Expr, IteratorRef, Literal
 from polysched.scop.dtypes import INT64
 from polysched.scop.points import isl_value

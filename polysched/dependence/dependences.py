@@ -7,13 +7,13 @@ relation is what keeps the scheduler's integer programs small.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import islpy as isl
 
+from polysched.records import dataclass
 from polysched.scop.provided import provided
 from polysched.scop.scop import Scop, union_map
 from polysched.scop.shown import Shown

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from math import prod
 
@@ -41,6 +41,7 @@ from polysched.dependence.source_loops import (
 )
 from polysched.dependence.unrolling import is_short, write_out
 from polysched.errors import BudgetExceededError, IllegalScheduleError
+from polysched.records import dataclass
 from polysched.scop.assumptions import ASSUMED
 from polysched.scop.body import Binary, Expr, IteratorRef, Literal
 from polysched.scop.dtypes import INT32, INT64

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 
 import islpy as isl
@@ -34,6 +34,7 @@ from polysched.dependence.source_loops import (
     subscripted_by,
 )
 from polysched.errors import BudgetExceededError
+from polysched.records import dataclass
 from polysched.scop.body import Assign, IteratorRef, Load
 from polysched.scop.dtypes import INT64
 from polysched.scop.schedule_nodes import NodeKind, kind_of

@@ -9,7 +9,7 @@ place have no order.  No lexicographic map over the whole schedule is ever built
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from itertools import chain, product
 from typing import Any, TypeVar
@@ -22,6 +22,7 @@ from polysched.dependence.limits import LIMITS
 from polysched.dependence.reordering.complete_trees import require_complete
 from polysched.dependence.reordering.quotients import alike, have_quotients
 from polysched.errors import BudgetExceededError, IllegalScheduleError
+from polysched.records import dataclass
 from polysched.scop.budget import in_words, require_budget, with_budget
 from polysched.scop.schedule_nodes import NodeKind, kind_of
 from polysched.target.one_line import OneLine

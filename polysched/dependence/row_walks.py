@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 import islpy as isl
 
 from polysched.dependence.limits import LIMITS
 from polysched.dependence.source_loops import SourceLoop, source_loop
+from polysched.records import dataclass
 from polysched.scop.body import Expr, IteratorRef, statement_expressions, walk
 from polysched.scop.points import isl_value
 from polysched.scop.schedule_nodes import NodeKind, kind_of

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import islpy as isl
 
 from polysched.dependence.access_order import access_stages
 from polysched.dependence.dependences import Dependence
+from polysched.records import dataclass
 from polysched.scop.points import isl_value
 from polysched.scop.schedule_nodes import NodeKind, kind_of
 from polysched.scop.scop import Access, AccessKind, Scop, Statement
@@ -37,7 +37,7 @@ def shared_loops(scop: Scop, statements: Sequence[str], *, bystanders: bool = Fa
     bystanders : say where all other statements in a loop stand, too.
     """
     node = scop.schedule.get_root()
-    wanted = set(statements)
+    wanted, known = set(statements), {s.name for s in scop.statements}
     while True:
         kind = kind_of(node)
         if kind == NodeKind.leaf:
@@ -45,7 +45,7 @@ def shared_loops(scop: Scop, statements: Sequence[str], *, bystanders: bool = Fa
         if kind == NodeKind.band:
             partial = node.band_get_partial_schedule()
             for member in range(node.band_n_member()):
-                around = sorted(statement_names(partial.domain())) if bystanders else statements
+                around = sorted(statement_names(partial.domain()) & known) if bystanders else statements
                 loop = source_loop(scop, partial.get_union_pw_aff(member), around)
                 if loop is None:
                     return

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import islpy as isl
 
@@ -26,6 +26,7 @@ from polysched.dependence.dependences import Dependence, DependenceKind, Depende
 from polysched.dependence.if_conversion import assigned_value, without_branches
 from polysched.dependence.limits import LIMITS
 from polysched.dependence.statements import with_statements
+from polysched.records import dataclass
 from polysched.scop.body import Assign, Binary, Call, Expr, IteratorRef, Load, rebuild, walk
 from polysched.scop.scop import Access, AccessKind, Scop, Statement, union_map
 

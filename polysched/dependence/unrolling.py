@@ -11,12 +11,13 @@ Nothing changes but names: the order as written, taken back through the map from
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
 import islpy as isl
 
 from polysched.dependence.limits import LIMITS
+from polysched.records import dataclass
 from polysched.scop.body import (
     Address,
     Assign,

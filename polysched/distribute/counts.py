@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import islpy as isl
 
 from polysched.distribute.distribution import Distributed
+from polysched.records import dataclass
 from polysched.scop.points import fix_parameters
 from polysched.target.one_line import OneLine
 

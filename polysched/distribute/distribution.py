@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import islpy as isl
 
@@ -17,6 +17,7 @@ from polysched.distribute.shares import Shares
 from polysched.distribute.steps import Step, find_steps, step_names
 from polysched.distribute.time_tiles import EACH_STEP, TimeTile, find_time_tile, from_first
 from polysched.errors import BudgetExceededError, IllegalScheduleError, UnsupportedScopError, UsageError
+from polysched.records import dataclass
 from polysched.scop.dtypes import INT64
 from polysched.scop.scop import Access, Parameter, Scop, Statement, union_set
 from polysched.scop.shown import Shown

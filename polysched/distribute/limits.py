@@ -5,8 +5,7 @@ What a machine takes for something stands in `polysched.target.costs`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from polysched.records import dataclass
 from polysched.target.constant import constant
 
 

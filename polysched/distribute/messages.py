@@ -6,7 +6,7 @@ Every value goes once to every rank that reads it, at the end of the step that c
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import islpy as isl
 
@@ -14,6 +14,7 @@ from polysched.dependence.dependences import Dependence, DependenceKind, Depende
 from polysched.distribute.owners import Partition
 from polysched.distribute.shares import Shares
 from polysched.errors import UnsupportedScopError
+from polysched.records import dataclass
 from polysched.scop.scop import Access, AccessKind, Scop
 from polysched.target.one_line import OneLine
 

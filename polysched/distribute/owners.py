@@ -6,12 +6,12 @@ Owner computes: an instance runs on the rank that owns its coordinate, and what 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Literal
 
 import islpy as isl
 
 from polysched.errors import UsageError
+from polysched.records import dataclass
 from polysched.scop.scop import Scop, Statement
 from polysched.target.one_line import OneLine
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from polysched.distribute.counts import count_points
 from polysched.distribute.distribution import Distributed
 from polysched.distribute.sent import AtSizes, Run, Sent
 from polysched.errors import UsageError
+from polysched.records import dataclass
 from polysched.scop.html import drawing
 from polysched.scop.picture import MARGIN, PALETTE, choose_sizes, nothing_runs, small_parameters, svg_document
 from polysched.scop.points import fix_parameters

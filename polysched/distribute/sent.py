@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import permutations
 from math import prod
@@ -14,6 +13,7 @@ from polysched.distribute.counts import count_points
 from polysched.distribute.distribution import Distributed
 from polysched.distribute.steps import step_names
 from polysched.errors import UsageError
+from polysched.records import dataclass
 from polysched.scop.points import fix_parameters, points_of
 from polysched.target.one_line import OneLine
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import islpy as isl
 
 from polysched.distribute.owners import Partition
 from polysched.distribute.steps import Step, step_names
 from polysched.distribute.time_tiles import TimeTile, places
+from polysched.records import dataclass
 from polysched.scop.scop import Statement
 
 

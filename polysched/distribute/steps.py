@@ -11,7 +11,7 @@ Source: P. Feautrier, "Some efficient solutions to the affine scheduling problem
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import islpy as isl
 
@@ -19,6 +19,7 @@ from polysched.dependence.dependences import Dependence, DependenceKind, Depende
 from polysched.dependence.legality import Active
 from polysched.distribute.limits import LIMITS
 from polysched.errors import IllegalScheduleError
+from polysched.records import dataclass
 from polysched.scheduling.solving.farkas import Cone
 from polysched.scheduling.solving.integer_program import IntegerProgram, Solved, solve
 from polysched.scheduling.solving.problem import Problem, make_problem

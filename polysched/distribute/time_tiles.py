@@ -14,7 +14,6 @@ parallelization of stencil computations", PLDI 2007 (overlapped tiles).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 import islpy as isl
 
@@ -24,6 +23,7 @@ from polysched.distribute.limits import LIMITS
 from polysched.distribute.owners import axis_set
 from polysched.distribute.steps import Step
 from polysched.errors import IllegalScheduleError, UsageError
+from polysched.records import dataclass
 from polysched.scop.scop import Scop
 from polysched.target.one_line import OneLine
 

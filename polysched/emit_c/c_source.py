@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.loops import Node
 from polysched.emit_c.packed_buffers import PackedBuffer, packed_buffers
 from polysched.errors import UsageError
+from polysched.records import dataclass
 from polysched.scop.provided import provided
 from polysched.scop.scop import Scop
 from polysched.scop.shown import Shown

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from polysched.emit_c.c_source import CSource, EmitOptions
 from polysched.emit_c.lowering import Lowered, Scan, lower
@@ -23,6 +23,7 @@ from polysched.emit_c.scalar_code.helper_macros import HelperMacros
 from polysched.emit_c.scalar_code.preemption import PREAMBLE
 from polysched.emit_c.scalar_code.statements import INDENT
 from polysched.emit_c.vector_math import VectorMath
+from polysched.records import dataclass
 from polysched.scop.scop import Scop
 from polysched.tiling.tiled_schedule import TiledSchedule
 

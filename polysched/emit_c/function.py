@@ -6,7 +6,6 @@ The text needs no header: what it uses of the C library is declared by prototype
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Literal
 
 from polysched.emit_c.c_source import CSource, EmitOptions, options_for
@@ -17,6 +16,7 @@ from polysched.emit_c.scalar_code.c_text import DIRECTIVES
 from polysched.emit_c.scalar_code.heap import Memory, declared, fits_stack, prototypes
 from polysched.emit_c.scalar_code.statements import INDENT
 from polysched.errors import UsageError
+from polysched.records import dataclass
 from polysched.scop.body import OF_PARTS, Call, statement_expressions, walk
 from polysched.scop.scop import Array, Scop, Storage
 from polysched.scop.signature import FunctionParameter, FunctionSignature, ParameterKind

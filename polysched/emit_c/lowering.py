@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from polysched.emit_c.c_source import EmitOptions, options_for
 from polysched.emit_c.generation.loop_generation import generate_loops
@@ -13,6 +13,7 @@ from polysched.emit_c.nests.array_contraction import contracted
 from polysched.emit_c.pass_context import PassContext, pass_context, region_guard, with_bodies
 from polysched.emit_c.passes import CODE, STRUCTURE, LoopPass, run_passes
 from polysched.emit_c.scalar_code.heap import fits_stack, is_expanded
+from polysched.records import dataclass
 from polysched.scop.scop import Array, Scop
 from polysched.target.one_line import OneLine
 from polysched.tiling.tiled_schedule import TiledSchedule

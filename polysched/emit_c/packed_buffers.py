@@ -7,7 +7,6 @@ stands what a user wants to know of those that were made: size, place, layout.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import prod
 
 from polysched.emit_c.loop_ir.loops import For, Node, Packed
@@ -15,6 +14,7 @@ from polysched.emit_c.loop_ir.traversal import child_nodes, walk_nodes
 from polysched.emit_c.register_tiles.packing import arrays_of
 from polysched.emit_c.scalar_code.heap import ALIGNMENT_BYTES
 from polysched.emit_c.scalar_code.size_text import without_least
+from polysched.records import dataclass
 from polysched.scop.scop import Scop
 from polysched.scop.serialise import expression_text
 from polysched.tiling.explain import byte_text

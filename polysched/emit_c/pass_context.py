@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from polysched.dependence.dependences import Dependences
 from polysched.dependence.reductions import OVERWRITES, Reduction, find_reductions
@@ -34,6 +34,7 @@ from polysched.emit_c.scalar_code.preemption import stop_names
 from polysched.emit_c.scalar_code.vector_types import VectorTypes
 from polysched.emit_c.vector_code.partial_results import IN_ORDER, OPERATORS
 from polysched.emit_c.vector_math import VectorMath
+from polysched.records import dataclass
 from polysched.scop.scop import Array, Scop, Storage
 from polysched.tiling.tiled_schedule import TiledSchedule
 

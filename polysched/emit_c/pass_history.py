@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from polysched.emit_c.c_source import EmitOptions
 from polysched.emit_c.loop_ir.loops import Node
@@ -11,6 +11,7 @@ from polysched.emit_c.loop_ir.text import loop_text
 from polysched.emit_c.lowering import Scan, scan
 from polysched.emit_c.pass_context import pass_context, with_bodies
 from polysched.emit_c.passes import CODE, STRUCTURE, LoopPass, run_passes
+from polysched.records import dataclass
 from polysched.tiling.tiled_schedule import TiledSchedule
 
 

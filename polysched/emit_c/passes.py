@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 
 from polysched.emit_c.generation.unit_steps import count_by_one
@@ -46,6 +45,7 @@ from polysched.emit_c.register_tiles.register_tiles import Separation, separate_
 from polysched.emit_c.register_tiles.shared_panels import Sharing, share_panels
 from polysched.emit_c.register_tiles.turned_rows import TURNED_WAYS, TurnedRows, turn_rows
 from polysched.errors import BrokenLoopsError
+from polysched.records import dataclass
 from polysched.scheduling.marks import Copy
 from polysched.tiling.planning.block_orders import LARGEST_PANEL_BYTES
 from polysched.tiling.rewriting.copies import LARGEST_COPY_BYTES

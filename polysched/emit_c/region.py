@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import prod
 
 from polysched.emit_c.bodies.operations import only_copies
@@ -62,6 +62,7 @@ from polysched.emit_c.vector_code.tile_traits import (
 )
 from polysched.emit_c.vector_code.vector_expressions import NotVectorised
 from polysched.emit_c.vector_math import VectorMath, has_vector_function
+from polysched.records import dataclass
 from polysched.scop.body import Call, Select, assignments, statement_expressions, walk
 from polysched.scop.scop import Scop
 
@@ -70,10 +71,16 @@ STRIDED_VECTORS = LIMITS.strided_vectors
 
 @dataclass(frozen=True)
 class Place:
-    """Where in the region a node is printed: the loops around it, and what holds there."""
+    """Where in the region a node is printed: the loops around it, and what holds there.
+
+    Parameters
+    ----------
+    emptied : a branch ahead has emptied the registers for the tiles of all its arms.
+    """
 
     above: tuple[For, ...]
     facts: Facts
+    emptied: bool = False
 
     def inside(self, loop: For) -> Place:
         return Place((*self.above, loop), self.facts.inside(loop))
@@ -121,7 +128,7 @@ class RegionPrinter:
             case If():
                 return self._if(node, place)
             case Let():
-                inner = Place(place.above, place.facts.where(node))
+                inner = replace(place, facts=place.facts.where(node))
                 return [f"const long {node.variable} = {self.index.bound(node.value)};", *self.lines(node.body, inner)]
             case RegisterTile():
                 return self._tile(node, place)
@@ -220,17 +227,36 @@ class RegionPrinter:
 
     def _if(self, node: If, place: Place) -> list[str]:
         condition = self.index.condition(node.condition)
-        then = self.lines(node.then, Place(place.above, place.facts.given(node.condition)))
+        first = [] if place.emptied else self._emptied_for_all(node, place)
+        place = replace(place, emptied=place.emptied or bool(first))
+        then = self.lines(node.then, replace(place, facts=place.facts.given(node.condition)))
         if node.otherwise is None:
             return braced(f"if ({condition})", then)
         otherwise = self.lines(node.otherwise, place)
-        return branches(condition, _indent(then), _indent(otherwise))
+        return [*first, *branches(condition, _indent(then), _indent(otherwise))]
+
+    def _emptied_for_all(self, node: Node, place: Place) -> list[str]:
+        """What empties the registers, once ahead of a branch of which every arm is a tile that wants that.
+
+        In each of the arms it makes gcc spill sums that it has registers for without a branch.
+        """
+        match node:
+            case Let():
+                return self._emptied_for_all(node.body, replace(place, facts=place.facts.where(node)))
+            case If(otherwise=otherwise) if otherwise is not None:
+                arms = [self._emptied_for_all(arm, place) for arm in (node.then, otherwise)]
+                return arms[0] if all(arms) else []
+            case RegisterTile():
+                return self._tile_code(node, place.facts).emptied_registers()
+            case _:
+                return []
 
     def _tile(self, tile: RegisterTile, place: Place) -> list[str]:
         """A full register tile as straight code, or as loops when its body has no form in registers."""
         try:
             code = self._tile_code(tile, place.facts)
-            lines = replace(code, around=place.above[-1].variable if place.above else None).lines()
+            lines = replace(code, around=place.above[-1].variable if place.above else None,
+                            emptied=place.emptied).lines()
         except NotVectorised:
             if tile.panels:
                 raise

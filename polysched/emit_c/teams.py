@@ -7,7 +7,6 @@ leave too little to do for a team, nor inside another such loop; and a reduction
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from polysched.emit_c.c_source import CSource
 from polysched.emit_c.generation.parameter_guard import parameter_guard
@@ -17,6 +16,7 @@ from polysched.emit_c.loop_ir.traversal import child_nodes, instances, walk_node
 from polysched.emit_c.scalar_code.helper_macros import HelperMacros
 from polysched.emit_c.scalar_code.index_printer import IndexPrinter, parameter_ranges, parameter_spellings
 from polysched.emit_c.scalar_code.openmp import pragmas, runs_on_threads
+from polysched.records import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import islpy as isl
 
@@ -13,6 +12,7 @@ from polysched.emit_gpu.fixed_values import bounds
 from polysched.emit_gpu.names import DeviceNames
 from polysched.errors import UnsupportedScopError
 from polysched.gpu.transfers import DeviceArray
+from polysched.records import dataclass
 from polysched.scop.scop import Array, Scop
 
 _PLAIN = re.compile(r"(?P<base>.*?)(\[\{\}\])*", re.DOTALL)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from polysched.emit_c.loop_ir.loops import Local, Node, StatementInstance, Temporary
 from polysched.emit_c.register_tiles.tile_accesses import Point, iterators_at
 from polysched.emit_c.scalar_code.statements import print_body
@@ -11,6 +9,7 @@ from polysched.emit_gpu.dialect import DevicePrinter
 from polysched.emit_gpu.interface import Interface
 from polysched.emit_gpu.loop_printer import LoopPrinter
 from polysched.errors import UnsupportedScopError
+from polysched.records import dataclass
 from polysched.scop.scop import Scop
 
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+
+from polysched.records import dataclass
 
 SYSTEM = (Path("/usr/include"), Path("/usr/local/include"))
 DRIVER = "libcuda.so.1"

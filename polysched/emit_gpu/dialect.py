@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from polysched.emit_c.loop_ir.names import taken_names
 from polysched.emit_c.scalar_code.c_text import CText, call, cast
 from polysched.emit_c.scalar_code.expressions import ExpressionPrinter
 from polysched.emit_c.scalar_code.python_operators import python_call
 from polysched.errors import UnsupportedScopError
+from polysched.records import dataclass
 from polysched.scop.body import (
     Assign,
     Binary,

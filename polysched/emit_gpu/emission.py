@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from polysched.emit_c.c_source import CSource
 from polysched.emit_c.loop_ir.names import taken_names
 from polysched.emit_c.scalar_code.helper_macros import HelperMacros
@@ -17,6 +15,7 @@ from polysched.emit_gpu.kernel_text import Kernel, KernelPrinter, program_text
 from polysched.emit_gpu.names import device_names
 from polysched.errors import UnsupportedScopError
 from polysched.gpu.mapping import GpuMapping
+from polysched.records import dataclass
 from polysched.scop.shown import Shown
 from polysched.tiling.tiled_schedule import TiledSchedule
 

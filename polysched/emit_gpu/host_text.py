@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import reduce
 
 import islpy as isl
@@ -23,6 +22,7 @@ from polysched.emit_gpu.kernel_text import Argument, Kernel, all_kernels
 from polysched.emit_gpu.loop_printer import LoopPrinter, indented
 from polysched.errors import UnsupportedScopError
 from polysched.gpu.mapping import GpuMapping, HostLoop, HostNode, HostSequence, Launch, launches
+from polysched.records import dataclass
 from polysched.scop.scop import union_set
 
 

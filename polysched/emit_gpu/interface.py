@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from polysched.emit_gpu.cuda_wheels import wheel_flags as cuda_wheel_flags
 from polysched.emit_gpu.opencl_runtime import RUNTIME as OPENCL_RUNTIME
 from polysched.emit_gpu.opencl_wheels import wheel_flags
 from polysched.errors import UsageError
+from polysched.records import dataclass
 from polysched.target.one_line import OneLine
 
 CUDA_ON_CPU = Path(__file__).parent / "cuda_on_cpu"

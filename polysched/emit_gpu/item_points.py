@@ -7,7 +7,7 @@ coordinate are shared by all points; what is inside of them stands once per poin
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product as combinations
 
 import islpy as isl
@@ -19,6 +19,7 @@ from polysched.emit_c.loop_ir.traversal import block, map_children, walk_nodes
 from polysched.gpu.instances import fixed
 from polysched.gpu.mapping import Launch, Phase
 from polysched.gpu.staging import Names
+from polysched.records import dataclass
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

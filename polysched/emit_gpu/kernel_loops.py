@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import islpy as isl
 
 from polysched.dependence.dependences import DependenceKind
@@ -21,6 +19,7 @@ from polysched.gpu.bands import values_of
 from polysched.gpu.instances import fixed, image_of
 from polysched.gpu.mapping import GpuMapping, Launch, Phase
 from polysched.gpu.staging import Names
+from polysched.records import dataclass
 from polysched.target.one_line import OneLine
 
 

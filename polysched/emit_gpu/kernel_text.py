@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from polysched.emit_c.loop_ir.traversal import instances
 from polysched.emit_c.scalar_code.c_text import CText
@@ -18,6 +18,7 @@ from polysched.emit_gpu.kernel_loops import KernelLoops
 from polysched.emit_gpu.names import DeviceNames
 from polysched.emit_gpu.phase_text import PhasePrinter
 from polysched.emit_gpu.tensor_cores.printers import printer_of
+from polysched.records import dataclass
 from polysched.scop.body import ParameterRef, statement_expressions, walk
 from polysched.scop.dtypes import BOOL, UINT8, DType
 from polysched.scop.scop import Array, Scop

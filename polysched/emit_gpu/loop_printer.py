@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from polysched.emit_c.loop_ir.loops import Block, For, If, Let, Local, Node
 from polysched.emit_c.scalar_code.index_printer import IndexPrinter
 from polysched.emit_c.scalar_code.loop_head import loop_head
 from polysched.emit_c.scalar_code.statements import INDENT, braced
+from polysched.records import dataclass
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

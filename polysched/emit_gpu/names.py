@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from polysched.emit_c.loop_ir.names import TakenNames, identifier_of, taken_names
 from polysched.emit_gpu.dialect import FUNCTIONS
+from polysched.records import dataclass
 from polysched.scop.scop import Scop
 
 _WORDS = """

@@ -7,11 +7,11 @@ import ctypes.util
 import importlib.util
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from polysched.errors import CompileError, DeviceError
+from polysched.records import dataclass
 from polysched.scop.shown import Shown
 
 _FUNCTION = re.compile(r"Compiling entry function '(\w+)' for")

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+
+from polysched.records import dataclass
 
 HEADERS = Path(__file__).parent / "opencl_headers"
 """Declarations of what the emitted host code calls."""

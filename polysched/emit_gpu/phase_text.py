@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from polysched.emit_c.loop_ir.index import Linear
 from polysched.emit_c.scalar_code.c_text import CText, Level
 from polysched.emit_c.scalar_code.expressions import element_template, fill_element
@@ -21,6 +19,7 @@ from polysched.emit_gpu.tensor_cores.printers import printer_of
 from polysched.emit_gpu.tensor_cores.text import TensorPrinter
 from polysched.emit_gpu.time_tile_text import TimeTilePrinter
 from polysched.gpu.limits import LIMITS
+from polysched.records import dataclass
 from polysched.scop.dtypes import INT32
 
 

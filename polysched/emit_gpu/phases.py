@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import islpy as isl
 
@@ -26,6 +25,7 @@ from polysched.gpu.boxes import box_of
 from polysched.gpu.instances import dealt, fixed, within
 from polysched.gpu.mapping import GpuMapping, Launch, Phase
 from polysched.gpu.staging import Names, elements_in_tile, item_in_phase, steps_of, touched
+from polysched.records import dataclass
 from polysched.scop.scop import Scop, Statement
 from polysched.target.one_line import OneLine
 

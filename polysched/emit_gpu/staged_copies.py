@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 
 from polysched.emit_c.loop_ir.index import Linear
@@ -16,6 +15,7 @@ from polysched.emit_gpu.loop_printer import indented
 from polysched.emit_gpu.names import DeviceNames
 from polysched.emit_gpu.phases import StagedTile
 from polysched.gpu.mapping import Launch
+from polysched.records import dataclass
 from polysched.scop.dtypes import FLOAT32, FLOAT64, INT32, UINT32
 
 VECTOR_OF = {FLOAT32: "float", FLOAT64: "double", INT32: "int", UINT32: "uint"}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import islpy as isl
 
@@ -13,6 +12,7 @@ from polysched.emit_gpu.fixed_values import outer_bounds
 from polysched.emit_gpu.names import DeviceNames
 from polysched.gpu.instances import fixed, image_of
 from polysched.gpu.mapping import Launch
+from polysched.records import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)

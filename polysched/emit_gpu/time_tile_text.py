@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from polysched.emit_c.loop_ir.index import Linear
 from polysched.emit_c.scalar_code.c_text import Level
 from polysched.emit_c.scalar_code.statements import INDENT
@@ -11,6 +9,7 @@ from polysched.emit_gpu.body_text import BodyPrinter
 from polysched.emit_gpu.names import DeviceNames
 from polysched.emit_gpu.time_tile_loops import StepLoop, TimeTileLoops
 from polysched.gpu.mapping import Launch
+from polysched.records import dataclass
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from polysched.measure.processes.call_interface import Slot, wrapper
 from polysched.measure.programs.problem_size import choose_size
 from polysched.measure.programs.slots import make_slots
 from polysched.pipeline import scanned_with_fallbacks
+from polysched.records import dataclass
 from polysched.scop.scop import Scop, SourceRegion
 from polysched.target import find_compiler, host
 from polysched.tiling import TiledSchedule

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from polysched.experiment.record import DONE, Record, make_record, now
 from polysched.measure.processes.isolation import ChildEnd, End, Limits, run_isolated
 from polysched.measure.processes.threads import thread_environment
 from polysched.measure.processes.workspace import workspace
+from polysched.records import dataclass
 
 CHILD_MODULE = "polysched.experiment.case_child"
 UNWANTED = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME",

@@ -14,7 +14,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from math import inf
 from pathlib import Path
@@ -32,6 +32,7 @@ from polysched.measure.programs.comparison import compare
 from polysched.measure.timing.cold_cache import flush_for
 from polysched.measure.timing.race import in_turn
 from polysched.measure.timing.statistics import Sample
+from polysched.records import dataclass
 from polysched.target.one_line import OneLine
 
 TURN_SECONDS = 0.02

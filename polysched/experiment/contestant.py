@@ -15,7 +15,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from polysched.measure.measurement import Build
 from polysched.measure.processes.child_side import PR_SET_PDEATHSIG
 from polysched.measure.processes.perf_counters import PerfCounters, counted
 from polysched.measure.timing.cold_cache import FlushMemory, flush_from
+from polysched.records import dataclass
 from polysched.target.one_line import OneLine
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from polysched.records import dataclass
 from polysched.target.one_line import OneLine
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ import argparse
 import logging
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from polysched.errors import OutputError, PolyschedError
 from polysched.experiment.driver import cases_of, make_parser, make_settings, run_experiment, select, unmeasured
 from polysched.experiment.folders import Found, load, missing
 from polysched.experiment.tables import markdown_table
+from polysched.records import dataclass
 
 logger = logging.getLogger(__name__)
 

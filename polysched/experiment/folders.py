@@ -13,13 +13,13 @@ import re
 import sys
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from polysched.errors import UsageError
 from polysched.experiment.definition import Experiment
+from polysched.records import dataclass
 
 CONFIG = "experiment.toml"
 RUN = "run.py"

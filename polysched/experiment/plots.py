@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polysched.errors import OutputError, UsageError
+from polysched.records import dataclass
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

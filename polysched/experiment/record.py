@@ -6,7 +6,7 @@ import datetime
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from polysched.errors import UsageError
 from polysched.experiment.definition import Case, Settings
 from polysched.measure.json_lines import append_line, read_lines
 from polysched.measure.timing.machine import Machine, describe_conditions, describe_machine, git_revision, versions
+from polysched.records import dataclass
 from polysched.target.one_line import OneLine
 
 FORMAT_VERSION = 1

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from enum import Enum
 from typing import Any
 
 from polysched.measure.measurement import Build
 from polysched.measure.timing.statistics import Interval, Sample, median_interval
+from polysched.records import dataclass
 from polysched.target.one_line import OneLine
 
 

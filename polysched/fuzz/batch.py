@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -25,6 +25,7 @@ from polysched.measure.processes.isolation import End, Limits, run_isolated
 from polysched.measure.programs.c_integers import evaluate
 from polysched.measure.programs.inputs import STORAGE_TYPES, fill
 from polysched.measure.programs.instance_trace import recorder
+from polysched.records import dataclass
 from polysched.scop.signature import FunctionParameter, FunctionSignature, ParameterKind
 from polysched.target import CLANG_NAMES, Compiler, find_compiler
 

@@ -10,7 +10,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -21,6 +21,7 @@ from polysched.fuzz.generator import Shape
 from polysched.fuzz.kinds import AFFINE, PROGRAM_KINDS
 from polysched.fuzz.time_limit import place_of_end
 from polysched.measure.processes.isolation import ChildEnd, Limits, run_isolated
+from polysched.records import dataclass
 
 WORKER = "polysched.fuzz.worker"
 CHECK_FACTOR = 12

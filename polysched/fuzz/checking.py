@@ -6,7 +6,7 @@ import math
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 import islpy as isl
@@ -33,6 +33,7 @@ from polysched.measure.processes.building import Binary
 from polysched.measure.programs.execution_order import ExpectedOrder, check_expected, execution_of, expected_order
 from polysched.measure.programs.inputs import WHOLE
 from polysched.measure.programs.slots import element_of
+from polysched.records import dataclass
 from polysched.scop import from_c_text
 from polysched.scop.interpreter import execute
 from polysched.scop.scop import Scop, Storage

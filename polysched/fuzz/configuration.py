@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum
 from typing import Literal, TypeAlias
 
@@ -18,6 +17,7 @@ from polysched.fuzz.random_strategy import random_strategy
 from polysched.measure.programs.instance_trace import traced_function
 from polysched.pipeline import optimize, scanned_with_fallbacks
 from polysched.pipeline.options import PipelineOptions
+from polysched.records import dataclass
 from polysched.scheduling import ALGORITHMS, by_strategy
 from polysched.scheduling.options import SchedulerOptions
 from polysched.scop.budget import in_words, with_budget

@@ -11,10 +11,11 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from polysched.fuzz.affine import Affine
 from polysched.fuzz.program import Clamp, Guard, Loop, Node, Program, Reference, Statement, Term
+from polysched.records import dataclass
 
 PARAMETERS = ("n", "m")
 SIZES = {"n": 37, "m": 41}

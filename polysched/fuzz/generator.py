@@ -9,10 +9,11 @@ change of the order; floating-point programs stay bounded.
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from polysched.fuzz.affine import Affine
 from polysched.fuzz.program import Guard, Loop, Node, Program, Reference, Statement, Term, computes
+from polysched.records import dataclass
 
 PARAMETERS = ("n", "m")
 ITERATORS = ("i", "j", "k", "l")

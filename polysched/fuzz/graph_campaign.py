@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -35,6 +35,7 @@ from polysched.measure.processes.isolation import ChildEnd, End, Limits, run_iso
 from polysched.model.compiling import compile_graph
 from polysched.model.verification import Arrays, check
 from polysched.pipeline.options import PipelineOptions
+from polysched.records import dataclass
 from polysched.target import host
 from polysched.tiling import TilingOptions
 

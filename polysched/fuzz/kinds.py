@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from polysched.fuzz.batch import RECIPE
 from polysched.fuzz.configuration import MOST_ISL_OPERATIONS, Configuration
@@ -13,6 +12,7 @@ from polysched.fuzz.generator import Shape, generate
 from polysched.fuzz.instruction_drawing import contraction_configurations
 from polysched.fuzz.program import Program
 from polysched.measure.programs.inputs import WHOLE
+from polysched.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,11 @@ removed or changed and what is left is again a correct C program.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
 from polysched.fuzz.affine import Affine, Range, extreme, span
+from polysched.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ Source: S. Verdoolaege et al., "Polyhedral Parallel Code Generation for CUDA", A
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from itertools import count, groupby
 
@@ -29,6 +29,7 @@ from polysched.gpu.coalescing import fastest_first
 from polysched.gpu.limits import LIMITS
 from polysched.gpu.mapping import HostLoop, HostNode, HostSequence, Launch, launches
 from polysched.gpu.options import GpuOptions
+from polysched.records import dataclass
 from polysched.scheduling.schedule import Schedule
 from polysched.scheduling.tree.loop_tree import multi_union_pw_aff
 from polysched.scop.schedule_nodes import NodeKind, kind_of

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property, partial
 from math import ceil, prod
 from statistics import geometric_mean
@@ -26,6 +26,7 @@ from polysched.gpu.mapping import BlockChoice, Launch
 from polysched.gpu.options import BLOCKS
 from polysched.gpu.throughput import LaunchModel, points_that_share
 from polysched.gpu.warps import known_extent
+from polysched.records import dataclass
 from polysched.scop.scop import Scop
 from polysched.target.gpus import Gpu
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 
 import islpy as isl
+
+from polysched.records import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from math import isinf, prod
 from typing import TypeAlias
 
@@ -13,6 +12,7 @@ from polysched.dependence.reductions import Reduction
 from polysched.dependence.source_loops import statement_names
 from polysched.gpu.options import GpuOptions
 from polysched.gpu.transfers import DeviceArray
+from polysched.records import dataclass
 from polysched.scheduling.schedule import Schedule
 from polysched.scop.scop import Scop, Statement
 from polysched.scop.shown import Shown

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 
 from polysched.errors import UsageError
 from polysched.gpu.limits import LIMITS
+from polysched.records import dataclass
 from polysched.target.gpus import find_gpus
 from polysched.target.one_line import OneLine
 

@@ -9,7 +9,7 @@ Source: V. Volkov, J. Demmel, "Benchmarking GPUs to Tune Dense Linear Algebra", 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from math import prod
 
@@ -23,6 +23,7 @@ from polysched.gpu.staging import has_temporaries, phases_of
 from polysched.gpu.teams import with_team
 from polysched.gpu.tensor_cores import resized, with_tensor_cores
 from polysched.gpu.throughput import LaunchModel
+from polysched.records import dataclass
 from polysched.scheduling.schedule import Schedule
 from polysched.scop.budget import with_budget
 from polysched.target.gpus import Gpu

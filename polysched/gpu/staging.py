@@ -10,7 +10,7 @@ Source: S. Verdoolaege et al., "Polyhedral Parallel Code Generation for CUDA", A
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from math import prod
 from typing import TypeAlias
@@ -22,6 +22,7 @@ from polysched.gpu.instances import fixed, image_of, within
 from polysched.gpu.known import Known
 from polysched.gpu.limits import LIMITS
 from polysched.gpu.mapping import Launch, Phase
+from polysched.records import dataclass
 from polysched.scheduling.schedule import Schedule
 from polysched.scop.budget import with_budget
 from polysched.scop.schedule_nodes import NodeKind, kind_of

@@ -13,7 +13,7 @@ Source: M. Harris, "Optimizing Parallel Reduction in CUDA", NVIDIA 2007; J. Doer
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 import islpy as isl
@@ -25,6 +25,7 @@ from polysched.gpu.limits import LIMITS
 from polysched.gpu.mapping import Launch, Phase
 from polysched.gpu.options import GpuOptions
 from polysched.gpu.staging import has_temporaries, is_kept, parts_of
+from polysched.records import dataclass
 from polysched.scheduling.schedule import Schedule
 from polysched.scop.budget import with_budget
 from polysched.scop.dtypes import Kind

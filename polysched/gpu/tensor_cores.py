@@ -14,7 +14,7 @@ Source: PTX ISA, section "Warp Level Matrix Multiply-Accumulate Instructions".
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import islpy as isl
 
@@ -26,6 +26,7 @@ from polysched.gpu.options import BLOCKS, MMA, TENSOR_KINDS, WGMMA, WMMA, GpuOpt
 from polysched.gpu.products import needs_more, product_groups
 from polysched.gpu.staging import element_of, has_temporaries, names_of, parts_of, phases_of, shared_bytes, written
 from polysched.gpu.wgmma import JOINED, WGMMA_BY_KIND
+from polysched.records import dataclass
 from polysched.scheduling.schedule import Schedule
 from polysched.scop.body import Load
 from polysched.scop.budget import with_budget

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from math import ceil, prod
 
@@ -18,6 +18,7 @@ from polysched.gpu.known import Known
 from polysched.gpu.mapping import GpuMapping, Launch, Phase
 from polysched.gpu.staging import Boxes, box_bytes, boxes_of, shared_bytes
 from polysched.gpu.warps import Warp, known_extent, known_step, known_stride, warp_of
+from polysched.records import dataclass
 from polysched.scop.body import Binary, Call, Unary, assignments, statement_expressions, walk
 from polysched.scop.dtypes import DType, Kind
 from polysched.scop.points import fix_parameters

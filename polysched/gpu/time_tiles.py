@@ -16,7 +16,7 @@ T. Grosser et al., "Hybrid Hexagonal/Classical Tiling for GPUs", CGO 2014 (the t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 
 import islpy as isl
@@ -28,6 +28,7 @@ from polysched.gpu.mapping import HostLoop, HostNode, HostSequence, Launch, Time
 from polysched.gpu.options import GpuOptions
 from polysched.gpu.staging import has_temporaries
 from polysched.gpu.teams import active_within
+from polysched.records import dataclass
 from polysched.scheduling.schedule import Schedule
 from polysched.scop.budget import with_budget
 from polysched.scop.points import isl_value

@@ -6,13 +6,13 @@ whole, so what the region does not overwrite of them goes to the device, too.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
 import islpy as isl
 
 from polysched.dependence.dependences import DependenceKind, Dependences
 from polysched.gpu.limits import LIMITS
+from polysched.records import dataclass
 from polysched.scop.budget import with_budget
 from polysched.scop.points import isl_value
 from polysched.scop.scop import Access, AccessKind, Array, Scop, Statement

@@ -7,7 +7,7 @@ Source: CUDA C++ Programming Guide, Device Memory Accesses and Shared Memory; CU
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import ceil, prod
 
 import islpy as isl
@@ -16,6 +16,7 @@ import numpy as np
 from polysched.gpu.coalescing import distances_along, step_of, stride_along
 from polysched.gpu.known import Known
 from polysched.gpu.mapping import Launch, Phase
+from polysched.records import dataclass
 from polysched.scop.scop import Access, Statement
 from polysched.target.gpus import Gpu
 from polysched.tiling.footprints.nest import extent_along

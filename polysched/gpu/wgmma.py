@@ -12,8 +12,7 @@ They are no instructions of the registry: what fills shared memory is made by `e
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from polysched.records import dataclass
 from polysched.target.gpus import SM_90
 from polysched.tensorize.description.intrinsic import Cost, Intrinsic, Isa, LoadMode, Operand, Register, Scratchpad
 

@@ -11,7 +11,6 @@ Types are inferred while the graph is built: an operand that does not fit is ref
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -24,6 +23,7 @@ from polysched.graph.values.element_types import ELEMENT_TYPES
 from polysched.graph.values.graph import Attribute, Graph, Node
 from polysched.graph.values.sizes import Size
 from polysched.graph.values.types import TensorType
+from polysched.records import dataclass
 
 Number: TypeAlias = "int | float | bool"
 Operand: TypeAlias = "Value | Number | np.ndarray"

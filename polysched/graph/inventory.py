@@ -8,10 +8,11 @@ Types and layouts are TOPI's: data `[batch, channel, x...]`, dense weights `[out
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from polysched.records import dataclass
 
 if TYPE_CHECKING:
     from polysched.graph.builder import GraphBuilder, Value

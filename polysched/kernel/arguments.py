@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, NoReturn
 
@@ -19,6 +18,7 @@ from polysched.kernel.call_checks import (
     is_number_of,
     share_elements,
 )
+from polysched.records import dataclass
 from polysched.scop.points import with_sizes
 from polysched.scop.python_frontend import Argument, PythonScop
 from polysched.scop.python_frontend.signature import ArgumentType, ArrayType

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 import islpy as isl
@@ -11,6 +11,7 @@ import islpy as isl
 from polysched.errors import UsageError
 from polysched.measure.programs.bounds import of_parameters
 from polysched.measure.programs.slots import base_name, returned_dtype
+from polysched.records import dataclass
 from polysched.scop.scop import Array, Scop, Storage, union_set
 from polysched.scop.signature import FunctionSignature, ParameterKind
 

@@ -6,7 +6,6 @@ import ctypes
 import hashlib
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from polysched.measure.processes.building import DEFAULT_FLAGS, compile_shared, 
 from polysched.measure.processes.call_interface import Origin, Slot, probe, wrapper
 from polysched.pipeline.files import compiler_flags
 from polysched.pipeline.options import PipelineOptions
+from polysched.records import dataclass
 from polysched.scop.dtypes import C_BY_NAME
 from polysched.scop.scop import Scop
 from polysched.scop.signature import FunctionSignature, ParameterKind

@@ -15,7 +15,7 @@ import platform
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -26,6 +26,7 @@ from polysched.errors import OutputError, UsageError
 from polysched.kernel.limits import LIMITS
 from polysched.kernel.specialisation import Specialisation
 from polysched.pipeline.recipe import Recipe
+from polysched.records import dataclass
 from polysched.target import build_cache
 from polysched.target.one_line import OneLine
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
 from polysched.kernel.passed_values import Taken, address_of, empty_result, number_for
+from polysched.records import dataclass
 from polysched.scop.dtypes import DType
 from polysched.scop.python_frontend.environment import OuterNames
 

@@ -7,7 +7,7 @@ A call that needs nothing but these questions goes straight to the compiled code
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ import numpy as np
 
 from polysched.kernel.cuda_arrays import CudaArray
 from polysched.kernel.limits import LIMITS
+from polysched.records import dataclass
 
 if TYPE_CHECKING:
     from polysched.kernel.choosing import Choice

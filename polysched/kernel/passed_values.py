@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from polysched.errors import UsageError
+from polysched.records import dataclass
 from polysched.scop.c_arithmetic import bfloat16_bits, bfloat16_value, convert
 from polysched.scop.construction.promotion import to_numpy
 from polysched.scop.dtypes import BFLOAT16, BOOL, FLOAT32, FLOAT64, DType, Kind

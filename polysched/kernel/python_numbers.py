@@ -8,10 +8,10 @@ and products; those of loop counters are not.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 
 from polysched.errors import UsageError
+from polysched.records import dataclass
 from polysched.scop.body import (
     Assign,
     Binary,

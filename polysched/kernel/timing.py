@@ -6,7 +6,6 @@ import copy
 import statistics
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -15,6 +14,7 @@ import numpy as np
 from polysched.errors import UsageError, WrongResultError
 from polysched.kernel.specialisation import Specialisation
 from polysched.measure.timing.race import pairs
+from polysched.records import dataclass
 from polysched.target.one_line import OneLine
 
 

@@ -9,13 +9,14 @@ than a threshold.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from typing import TypeAlias
 
 from polysched.errors import UsageError
 from polysched.measure.measurement import Build, Measurement
 from polysched.measure.timing.statistics import Interval, Timing, median_interval
+from polysched.records import dataclass
 
 THRESHOLD = 0.05
 

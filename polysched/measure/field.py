@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from itertools import islice
 from pathlib import Path
@@ -35,6 +35,7 @@ from polysched.measure.processes.workspace import workspace
 from polysched.measure.programs.problem_size import choose_size
 from polysched.measure.programs.slots import check_memory, make_slots, slot_bytes
 from polysched.measure.timing.machine import available_cores, available_memory
+from polysched.records import dataclass
 from polysched.scop.scop import Scop
 from polysched.target import Compiler, find_compiler
 

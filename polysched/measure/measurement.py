@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from polysched.measure.programs.comparison import ArrayComparison
 from polysched.measure.timing.machine import Conditions, Machine
 from polysched.measure.timing.peak import Peaks
 from polysched.measure.timing.statistics import Timing
+from polysched.records import dataclass
 from polysched.scop.provided import provided
 from polysched.scop.shown import Shown
 from polysched.target.one_line import OneLine

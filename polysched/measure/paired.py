@@ -7,7 +7,7 @@ import hashlib
 import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,7 @@ from polysched.measure.timing.machine import (
 )
 from polysched.measure.timing.peak import cached_peaks
 from polysched.measure.timing.statistics import Sample, Timing
+from polysched.records import dataclass
 from polysched.scop.body import Load, branch_conditions, walk
 from polysched.scop.dtypes import part_of
 from polysched.scop.scop import Scop

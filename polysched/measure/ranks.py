@@ -12,7 +12,6 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +31,7 @@ from polysched.measure.processes.workspace import workspace
 from polysched.measure.programs.problem_size import choose_size
 from polysched.measure.programs.slots import check_memory, make_slots
 from polysched.measure.timing.machine import available_memory
+from polysched.records import dataclass
 from polysched.target import Compiler, find_compiler
 
 CHILD_MODULE = "polysched.measure.timing.rank_run"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from polysched.measure.timing.statistics import median_counters, ratio_text
+from polysched.records import dataclass
 from polysched.scop.html import card, drawing, folded, paragraph, table
 from polysched.scop.picture import svg_document
 

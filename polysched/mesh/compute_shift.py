@@ -11,7 +11,7 @@ saved per byte.  This order is a baseline beside pipelines (`place`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from polysched.mesh.placement import Figure
 from polysched.mesh.shapes import Rectangle
 from polysched.mesh.target import MeshTarget
 from polysched.mesh.traffic import Traffic
+from polysched.records import dataclass
 from polysched.scop.shown import Shown
 
 

@@ -16,12 +16,12 @@ Communications 35(12), 1987 (its formula is that of equal inputs); checked again
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
 from polysched.errors import UsageError
 from polysched.mesh.target import MeshTarget
+from polysched.records import dataclass
 from polysched.target.one_line import OneLine
 
 

@@ -21,11 +21,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 
 from polysched.errors import UsageError
 from polysched.mesh.operators import Message, Operator, OperatorGraph
+from polysched.records import dataclass
 from polysched.scop.shown import Shown
 
 KINDS: Mapping[str, tuple[str, ...]] = {

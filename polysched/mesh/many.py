@@ -7,7 +7,6 @@ gives the load of every link.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from polysched.mesh.placement import Figure
 from polysched.mesh.swapping import swapped
 from polysched.mesh.target import MeshTarget, cores_left, cut_off
 from polysched.mesh.traffic import straight_loads
+from polysched.records import dataclass
 from polysched.scop.shown import Shown
 
 METHODS = ("partition", "order")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from math import isfinite
@@ -13,6 +13,7 @@ from typing import Any
 
 from polysched.errors import UsageError
 from polysched.mesh.limits import LIMITS
+from polysched.records import dataclass
 from polysched.scop.shown import Shown
 from polysched.target.json_record import read_record
 from polysched.target.one_line import OneLine

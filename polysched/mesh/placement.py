@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from functools import cached_property
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 from polysched.mesh.operators import OperatorGraph
 from polysched.mesh.shapes import Rectangle, Shape
 from polysched.mesh.target import MeshTarget
+from polysched.records import dataclass
 from polysched.scop.html import drawing, preformatted
 from polysched.scop.provided import provided
 from polysched.scop.shown import Shown

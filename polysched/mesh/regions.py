@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from math import isqrt
@@ -20,6 +19,7 @@ import numpy as np
 from polysched.errors import UsageError
 from polysched.mesh.limits import LIMITS
 from polysched.mesh.shapes import Rectangle
+from polysched.records import dataclass
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

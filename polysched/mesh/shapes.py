@@ -8,12 +8,12 @@ and `LIMITS.buffers` times what it needs of each input.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from polysched.errors import PlacementError
 from polysched.mesh.limits import LIMITS
 from polysched.mesh.operators import Message, Operator, OperatorGraph
 from polysched.mesh.target import MeshTarget
+from polysched.records import dataclass
 from polysched.target.one_line import OneLine
 
 

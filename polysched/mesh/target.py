@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import product
 from math import isfinite
@@ -12,6 +12,7 @@ import numpy as np
 
 from polysched.errors import UsageError
 from polysched.mesh.limits import LIMITS
+from polysched.records import dataclass
 from polysched.scop.shown import Shown
 from polysched.target.constant import constant
 from polysched.target.json_record import place_of, read_json, read_record

@@ -6,7 +6,7 @@ import ctypes
 import json
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -42,6 +42,7 @@ from polysched.model.saving import Parts, save, write_source
 from polysched.model.sizes import Arguments
 from polysched.model.variants import Asked, Choice, Chosen, choose
 from polysched.pipeline.options import PipelineOptions
+from polysched.records import dataclass
 from polysched.scop.dtypes import DType
 from polysched.target import Compiler, build_cache, find_compiler
 from polysched.target.newest import Newest

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from polysched.graph.limits import LIMITS as GRAPH_LIMITS
 from polysched.graph.planning.memory import ALIGNMENT, attempts
@@ -13,6 +12,7 @@ from polysched.graph.values.sizes import Size
 from polysched.model.c_sizes import FLOOR, c_fits, c_product, c_size, is_never_negative
 from polysched.model.copies import Subscripts, copy_loops
 from polysched.model.variants import Choice
+from polysched.records import dataclass
 
 ENTRY = "polysched_model_run"
 WORDS = {1: "unsigned char", 2: "unsigned short", 4: "unsigned int", 8: "unsigned long"}

@@ -7,7 +7,6 @@ an older ONNX Runtime knows it, too.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -19,6 +18,7 @@ from polysched.graph.values.graph import Graph, Node
 from polysched.graph.values.sizes import Size
 from polysched.graph.values.types import TensorType
 from polysched.model.limits import LIMITS
+from polysched.records import dataclass
 from polysched.scop.dtypes import BOOL, INT64
 
 BODIES = {"If": ("then_branch", "else_branch"), "Loop": ("body",), "Scan": ("body",),

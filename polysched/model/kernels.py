@@ -10,7 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -26,6 +26,7 @@ from polysched.model.stitched import stitched_program
 from polysched.model.variants import Asked, Candidate, predicted_seconds
 from polysched.pipeline.optimized import Optimized
 from polysched.pipeline.options import PipelineOptions
+from polysched.records import dataclass
 from polysched.scop.signature import ParameterKind
 from polysched.search.as_functions import function_of
 from polysched.search.lookup import optimize, state_of

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ from polysched.model.limits import LIMITS
 from polysched.model.sizes import given_arrays
 from polysched.model.verification import random_inputs
 from polysched.pipeline.options import PipelineOptions
+from polysched.records import dataclass
 
 WORKER = "polysched.model.plan_race_worker"
 GREEDY = "greedy"

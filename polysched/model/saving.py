@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from polysched.errors import UsageError
@@ -15,6 +14,7 @@ from polysched.model.kernels import FLAGS, BuiltKernel, compile_object, link_lib
 from polysched.model.npy_main import main_text
 from polysched.model.standalone import header_text, interface_text, prefix_of, weights_of
 from polysched.model.variants import Choice
+from polysched.records import dataclass
 from polysched.target import Compiler
 
 

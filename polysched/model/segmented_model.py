@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from html import escape
 from typing import Any, NoReturn
 
@@ -20,6 +20,7 @@ from polysched.model.island import Island
 from polysched.model.kernels import BuiltKernel
 from polysched.model.segments import Segments
 from polysched.model.sizes import given_arrays, linear_in
+from polysched.records import dataclass
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -7,7 +7,6 @@ it has no affine form.  The extents of an island's results are symbols of the se
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -24,6 +23,7 @@ from polysched.graph.values.types import TensorType
 from polysched.model.island import Island, inputs_of, result_types
 from polysched.model.planned import planned
 from polysched.model.sizes import linear_in
+from polysched.records import dataclass
 from polysched.scop.dtypes import BOOL, INT64
 
 

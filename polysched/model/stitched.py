@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from polysched.dependence import analyse
 from polysched.dependence.collapsing import collapse_rows
 from polysched.pipeline.options import PipelineOptions
 from polysched.pipeline.stages import analysed, scheduled
+from polysched.records import dataclass
 from polysched.scop.scop import Scop
 from polysched.tiling.stitch import CodePlan, stitch
 

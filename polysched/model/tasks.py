@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from polysched.graph.planning.expressions import scop_of
 from polysched.graph.planning.plan import Plan
 from polysched.graph.values.graph import Graph
 from polysched.graph.values.text import to_text
 from polysched.model.limits import LIMITS
+from polysched.records import dataclass
 from polysched.scop.scop import Scop
 
 

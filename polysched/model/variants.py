@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from math import exp, log
 
 from polysched.model.limits import LIMITS
 from polysched.pipeline.optimized import Optimized
+from polysched.records import dataclass
 from polysched.search.variants import least_regret, thresholds
 from polysched.tiling.best_schedule import program_seconds
 from polysched.tiling.planning.predict import predict

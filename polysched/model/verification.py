@@ -5,7 +5,6 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from polysched.graph.values.types import TensorType
 from polysched.measure.timing.race import pairs
 from polysched.model.island import runtime_failures
 from polysched.model.limits import LIMITS
+from polysched.records import dataclass
 
 Arrays = Mapping[str, np.ndarray]
 Run = Callable[[Arrays], dict[str, np.ndarray]]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import html
-from dataclasses import dataclass
 from itertools import zip_longest
 
 from polysched.errors import UsageError
 from polysched.notebook.loop_nest import NestLine, loop_nest, schedule_of
+from polysched.records import dataclass
 from polysched.scheduling.schedule import Schedule
 from polysched.scheduling.tree.moved import moved_statements
 from polysched.scop.html import beside, card, paragraph

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 
 from polysched.emit_c import EmitOptions, printed
 from polysched.errors import UsageError
 from polysched.pipeline.way import lowered_with_fallbacks
+from polysched.records import dataclass
 from polysched.scheduling.picture import draw_tiles
 from polysched.scheduling.primitives import STEPS, Step, StripMine, Tile, Unroll, UnrollAndJam, loops
 from polysched.scheduling.schedule import Schedule
@@ -40,6 +41,7 @@ class Exploration(Shown):
     axes : the picture's iterators, horizontal and vertical; None for the two innermost.
     new_size : tile edge and unroll factor of steps that are offered.
     target : the machine of the predicted cost.
+    before : the schedule before each step since the start.
     """
 
     start: Schedule
@@ -49,6 +51,7 @@ class Exploration(Shown):
     axes: tuple[str, str] | None = None
     new_size: int = 4
     target: Target = field(default_factory=host)
+    before: tuple[Schedule, ...] = ()
 
     @property
     def steps(self) -> tuple[Step, ...]:
@@ -57,20 +60,15 @@ class Exploration(Shown):
 
     def said(self) -> list[str]:
         """The steps in words, loops by the name that each had before its step."""
-        words, schedule = [], self.start
-        for step in self.steps:
-            words.append(describe(step, _loop_names(schedule)))
-            schedule = apply(schedule, step)
-        return words
+        return [describe(step, _loop_names(schedule)) for step, schedule in zip(self.steps, self.before, strict=True)]
 
     def size_names(self) -> dict[tuple[int, int], str]:
         """What each size of the steps is for, `tile i`, by the step's position and the size's."""
-        found, schedule = {}, self.start
-        for position, step in enumerate(self.steps):
+        found = {}
+        for position, (step, schedule) in enumerate(zip(self.steps, self.before, strict=True)):
             names = _loop_names(schedule)
             for number, loop in enumerate(_sized_loops(step)):
                 found[position, number] = f"{step.NAME.replace('_', ' ')} {_loop_name(loop, names)}"
-            schedule = apply(schedule, step)
         return found
 
     def next_steps(self) -> dict[str, Step]:
@@ -87,17 +85,20 @@ class Exploration(Shown):
         ------
         IllegalScheduleError, UsageError : as `scheduling.steps.apply`.
         """
-        return replace(self, schedule=apply(self.schedule, step))
+        return replace(self, schedule=apply(self.schedule, step), before=(*self.before, self.schedule))
 
     def back(self) -> Exploration:
         """Without the last step; the same at the start."""
-        return replace(self, schedule=apply(self.start, *self.steps[:-1]))
+        return replace(self, schedule=self.before[-1], before=self.before[:-1]) if self.before else self
 
     def resized(self, position: int, sizes: tuple[int, ...]) -> Exploration:
         """With other sizes in the step at this position, and all steps after it applied again."""
         steps = list(self.steps)
         steps[position] = with_sizes(steps[position], sizes)
-        return replace(self, schedule=apply(self.start, *steps))
+        state = replace(self, schedule=(*self.before, self.schedule)[position], before=self.before[:position])
+        for step in steps[position:]:
+            state = state.then(step)
+        return state
 
     def seen_along(self, axes: tuple[str, str] | None) -> Exploration:
         """With other iterators in the picture, horizontal and vertical; None for the two innermost."""
@@ -136,7 +137,7 @@ class Exploration(Shown):
     def cost_table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         """Headings and rows: predicted seconds and traffic, at the start and now."""
         levels = [f"into L{cache.level}" for cache in self.target.caches]
-        states = (("start", replace(self, schedule=self.start).prediction()), ("now", self.prediction()))
+        states = (("start", replace(self, schedule=self.start, before=()).prediction()), ("now", self.prediction()))
         return ("", "one core", *levels), [(name, *_costs(p, len(levels))) for name, p in states]
 
     def cost_notes(self) -> list[str]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import heapq
 import json
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from importlib.resources import files
 from typing import Any
 
 from polysched.errors import PolyschedError, UsageError
 from polysched.notebook.exploration import Exploration, size_count, sizes_of, with_sizes
+from polysched.records import dataclass
 from polysched.scheduling.primitives import Step
 from polysched.scop.html import c_code, paragraph, table
 from polysched.scop.picture import Picture
@@ -92,10 +92,11 @@ class ExplorerPage:
 
 def _shown(state: Exploration, steps: dict[str, Step], at: dict[str, int]) -> dict[str, Any]:
     """What the page shows of a state, and where it leads."""
-    targets = {place: _targets(state, *place, at) for place in state.size_names()}
+    named = state.size_names()
+    targets = {place: _targets(state, *place, at) for place in named}
     sizes = [[label, sizes_of(state.steps[position])[number], targets[position, number]]
-             for (position, number), label in state.size_names().items() if len(targets[position, number]) > 1]
-    return {"said": state.said(), "back": at.get(_key(state.back()), -1) if state.steps else -1,
+             for (position, number), label in named.items() if len(targets[position, number]) > 1]
+    return {"said": state.said(), "back": at.get(_text(state.steps[:-1]), -1) if state.steps else -1,
             "next": [[label, at.get(_text((*state.steps, step)), -1)] for label, step in steps.items()],
             "sizes": sizes, **_drawn(state.picture),
             "cost": table(*state.cost_table()) + "".join(map(paragraph, state.cost_notes())), "c": c_code(state.c())}

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from polysched.emit_c import CSource, EmitOptions, printed
 from polysched.emit_c.scalar_code.tracing import LANES, PARTS, THREADS
 from polysched.errors import UsageError
 from polysched.pipeline import Optimized
 from polysched.pipeline.way import lowered_with_fallbacks
+from polysched.records import dataclass
 from polysched.scheduling.schedule import Schedule
 from polysched.tiling.tiled_schedule import TiledSchedule
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Generic, TypeVar
 
 from polysched.emit_c import untestable
 from polysched.errors import PolyschedError, SourceLocation, UnsupportedScopError, UsageError
+from polysched.records import dataclass
 from polysched.scop.scop import Scop
 
 logger = logging.getLogger(__name__)

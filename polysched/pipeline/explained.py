@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import islpy as isl
@@ -18,6 +17,7 @@ from polysched.emit_c.teams import Team, team_lines, teams
 from polysched.pipeline.device_figures import told_choices, told_figures
 from polysched.pipeline.optimized import Optimized
 from polysched.pipeline.unchanged import told_coarse, told_unchanged
+from polysched.records import dataclass
 from polysched.scheduling.marks import LoopMark
 from polysched.scop.shown import Shown
 from polysched.tiling.tiled_schedule import BandTiling

@@ -9,12 +9,13 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from polysched.errors import BudgetExceededError, SourceLocation
 from polysched.pipeline.limits import LIMITS
 from polysched.pipeline.optimized import Optimized
 from polysched.pipeline.timing import processor_seconds
+from polysched.records import dataclass
 from polysched.scop.budget import ANY_NUMBER, with_budget
 from polysched.scop.scop import Scop
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -24,6 +23,7 @@ from polysched.pipeline.promises import told_promises
 from polysched.pipeline.timing import timed
 from polysched.pipeline.unchanged import told_approximated, told_coarse, told_loops, told_unchanged, told_unmet
 from polysched.pipeline.way import optimized_region
+from polysched.records import dataclass
 from polysched.scop import all_from_c_file, from_c_file
 from polysched.scop.c_frontend.detection.left_loops import left_line
 from polysched.scop.scop import Scop

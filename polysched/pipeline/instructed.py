@@ -6,7 +6,7 @@ The ordinary code of what is left is made by the whole way (`pipeline.way`), whi
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from polysched.dependence import analyse
 from polysched.dependence.dependences import Dependences
@@ -25,6 +25,7 @@ from polysched.pipeline.plan_choice import with_chosen_plan
 from polysched.pipeline.stages import analysed
 from polysched.pipeline.timing import timed
 from polysched.pipeline.verified_replacements import BegunVerdict, verdict_begun, verdict_on_calls
+from polysched.records import dataclass
 from polysched.scop.scop import Scop
 from polysched.tensorize.called import call_function
 from polysched.tensorize.decision import Decision, decide, may_gain

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeVar
 
 from polysched.pipeline.limits import LIMITS
+from polysched.records import dataclass
 
 Value = TypeVar("Value")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from polysched.dependence.collapsing import CollapsedLoops
@@ -15,6 +15,7 @@ from polysched.emit_c.alternatives.wide_vectors import wide_functions
 from polysched.emit_c.teams import Team, teams
 from polysched.errors import UsageError
 from polysched.pipeline.options import PipelineOptions
+from polysched.records import dataclass
 from polysched.scheduling.schedule import Schedule
 from polysched.scheduling.tree.tree_text import tree_text
 from polysched.scop.display import source_text

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import MISSING, Field, dataclass, fields, is_dataclass, replace
+from dataclasses import MISSING, Field, fields, is_dataclass, replace
 from typing import Any, Literal, Unpack
 
 from polysched.emit_c import EmitOptions
@@ -13,6 +13,7 @@ from polysched.gpu import GpuOptions
 from polysched.gpu.scratchpad.options import ScratchpadOptions
 from polysched.pipeline.short_options import SHORT, Short, ShortOptions, by_part
 from polysched.pipeline.source_options import SourceOptions
+from polysched.records import dataclass
 from polysched.scheduling import ALGORITHMS, SchedulerOptions, Strategy
 from polysched.scheduling.primitives.requests import UseInstruction
 from polysched.scheduling.primitives.step import Step

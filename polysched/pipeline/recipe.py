@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Hashable, Mapping
-from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
+from dataclasses import MISSING, field, fields, is_dataclass, replace
 from functools import cache, cached_property
 from typing import Any, Literal, NoReturn
 
 from polysched.errors import UsageError
 from polysched.pipeline.limits import LIMITS
 from polysched.pipeline.options import PipelineOptions
+from polysched.records import dataclass
 from polysched.scheduling.primitives.step import LARGEST, Step
 from polysched.scheduling.primitives.stored import step_from_json
 from polysched.scheduling.strategy import Strategy

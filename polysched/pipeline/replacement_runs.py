@@ -9,7 +9,6 @@ iterations of its loops, and what `tensorize.preparing` made of the region runs 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from polysched.dependence.parameter_sizes import sizes_inside
 from polysched.emit_c.alternatives.plain_arrays import extents_can_be_said
@@ -30,6 +29,7 @@ from polysched.emit_c.alternatives.smaller_programs import (
     work_of,
 )
 from polysched.errors import UnsupportedScopError
+from polysched.records import dataclass
 from polysched.scop.points import box_size, fix_parameters
 from polysched.scop.scop import Scop
 from polysched.tensorize.matching.facts import Numerics

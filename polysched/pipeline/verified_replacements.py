@@ -11,7 +11,7 @@ import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from polysched.emit_c.alternatives.call_check import by_its_text, call_check, call_sizes
@@ -27,6 +27,7 @@ from polysched.errors import (
 from polysched.measure.bit_for_bit.check import STRAYED, UNREACHED, CheckOutcome, Difference, run_checks
 from polysched.measure.processes.building import DEFAULT_FLAGS
 from polysched.pipeline.replacement_runs import OUTSIDE, Run, checks_of, preparation_of, runs_of
+from polysched.records import dataclass
 from polysched.scop.scop import Scop
 from polysched.target import Compiler, find_compiler
 from polysched.target.build_cache import entry_key, find_or_build, forget, found

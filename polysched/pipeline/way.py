@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import chain
 
@@ -46,6 +46,7 @@ from polysched.pipeline.options import PipelineOptions
 from polysched.pipeline.stages import analysed, scheduled
 from polysched.pipeline.timing import timed
 from polysched.pipeline.unchanged import reason_for_original
+from polysched.records import dataclass
 from polysched.scop.construction.rows_in_order import with_rows_in_order
 from polysched.scop.scop import Scop
 from polysched.target.scratchpads import SCRATCHPADS

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from polysched.errors import UsageError
 from polysched.measure.compare_results import THRESHOLD, Verdict
 from polysched.measure.timing.statistics import Interval
+from polysched.records import dataclass
 from polysched.report.entry import OURS, Entry, Variant
 from polysched.report.reading import Results, refuse_mixed_machines
 

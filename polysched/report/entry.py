@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from polysched.experiment.standings import Status
@@ -11,6 +11,7 @@ from polysched.measure.measurement import Listing, Work
 from polysched.measure.timing.machine import Machine
 from polysched.measure.timing.peak import Peaks
 from polysched.measure.timing.statistics import Interval
+from polysched.records import dataclass
 from polysched.target.one_line import OneLine
 
 ORIGINAL, OURS = "original", "polysched"

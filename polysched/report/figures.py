@@ -6,9 +6,10 @@ import io
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from polysched.records import dataclass
 from polysched.report.entry import OURS, Entry, TileTime, Variant
 from polysched.report.extras import required
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from polysched.records import dataclass
 from polysched.report.entry import Entry
 
 

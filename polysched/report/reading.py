@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ from polysched.experiment.record import KIND, Record, record_from_json
 from polysched.measure.json_lines import read_lines
 from polysched.measure.measurement import Measurement
 from polysched.measure.results import measurement_from_json
+from polysched.records import dataclass
 from polysched.report.entry import Entry
 from polysched.report.from_measurements import entries_of_measurements
 from polysched.report.from_records import entry_of_record

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from polysched.errors import UsageError
 from polysched.experiment.folders import find, load
 from polysched.experiment.record import Record
+from polysched.records import dataclass
 from polysched.report.entry import OURS, Entry, Variant
 from polysched.report.figures import Plot, slug, svg_of
 from polysched.report.numbers import quantity

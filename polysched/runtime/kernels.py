@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from polysched.kernel.call_checks import check_apart, check_array, check_number
 from polysched.kernel.passed_values import memory_of, number_memory
 from polysched.kernel.sizes_from_shapes import sizes_of_shapes
 from polysched.measure.processes.building import DEFAULT_FLAGS, compile_shared
+from polysched.records import dataclass
 from polysched.scheduling import pluto
 from polysched.scop.scop import Array, Scop, Storage
 from polysched.scop.shown import Shown

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from polysched.model import CompiledModel
 from polysched.model.driver import ENTRY as MODEL_ENTRY
 from polysched.model.driver import STOPPED, driver_text
 from polysched.model.kernels import compile_object, link_library
+from polysched.records import dataclass
 from polysched.runtime.kernels import ENTRY, RUN, PackedArguments
 from polysched.scop.shown import Shown
 from polysched.target import find_compiler

@@ -18,7 +18,7 @@ domains", PACT 2014, section 3.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from typing import TypeAlias
 
@@ -26,6 +26,7 @@ import islpy as isl
 
 from polysched.dependence.dependences import Dependences
 from polysched.dependence.legality import require_legal
+from polysched.records import dataclass
 from polysched.scheduling.limits import LIMITS
 from polysched.scheduling.schedule import Schedule
 from polysched.scheduling.solving.problem import at_large_size, without_upper_limits

@@ -9,11 +9,12 @@ mark above it, and a mark whose band vanished has no loop between itself and the
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from enum import Enum
 from math import prod
 from urllib.parse import quote, unquote
 
+from polysched.records import dataclass
 from polysched.target.one_line import OneLine
 
 

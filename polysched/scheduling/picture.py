@@ -5,13 +5,14 @@ from __future__ import annotations
 import html
 from collections.abc import Mapping
 from collections.abc import Sequence as Sequence_
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import islpy as isl
 
 from polysched.dependence.dependences import Dependences
 from polysched.dependence.picture import ORDERING, Instance, dependent_instances, draw_dependences
 from polysched.errors import UsageError
+from polysched.records import dataclass
 from polysched.scheduling.marks import Role
 from polysched.scheduling.tiles_of import (
     Tile,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import islpy as isl
@@ -11,6 +11,7 @@ import islpy as isl
 from polysched.dependence.dependences import Dependences
 from polysched.dependence.legality import check_legal
 from polysched.errors import UsageError
+from polysched.records import dataclass
 from polysched.scheduling.primitives.step import ProgramStep, Step
 from polysched.scheduling.primitives.stored import step_from_json
 from polysched.scheduling.tree.promises import check_promises, require_readable_marks

@@ -5,11 +5,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import islpy as isl
 
 from polysched.dependence import Dependences, analyse, check_legal
+from polysched.dependence.legality import LEGALITY_OPERATIONS, LEGALITY_SECONDS, all_active, backward, total_values
 from polysched.errors import BudgetExceededError, IllegalScheduleError, UsageError
 from polysched.scheduling.primitives import (
     ComputeAt,
@@ -41,8 +43,19 @@ from polysched.scheduling.primitives.requests import BandStep, UseInstruction
 from polysched.scheduling.primitives.stored import step_from_json
 from polysched.scheduling.schedule import Schedule
 from polysched.scheduling.tree.flags import with_flags_in_budget
-from polysched.scheduling.tree.loop_tree import Band, LoopTree, Sequence, from_isl, split_bands, to_isl
+from polysched.scheduling.tree.loop_tree import (
+    Band,
+    LoopTree,
+    Node,
+    Sequence,
+    from_isl,
+    multi_union_pw_aff,
+    split_bands,
+    to_isl,
+    walk,
+)
 from polysched.scheduling.tree.promises import check_promises
+from polysched.scop.budget import with_budget
 from polysched.scop.scop import Scop, Storage
 
 
@@ -122,16 +135,48 @@ def available(schedule: Schedule, *kinds: type[Step]) -> tuple[Step, ...]:
         raise UsageError(f"no kind of step is called {unknown[0]!r}",
                          hint=f"these are: {', '.join(sorted(_CANDIDATES))}")
     split, whole = loop_tree(schedule.tree), from_isl(schedule.tree)
+    forward = _forward_loops(schedule.dependences)
     return tuple(step for kind in judged for step in _CANDIDATES[kind.NAME](split, schedule.scop)
-                 if _is_legal(schedule, step, split if step.SPLITS else whole))
+                 if _is_legal(schedule, step, split if step.SPLITS else whole, forward))
 
 
-def _is_legal(schedule: Schedule, step: Step, tree: LoopTree) -> bool:
+def _is_legal(schedule: Schedule, step: Step, tree: LoopTree, forward: Callable[[Loop], bool]) -> bool:
+    """Whether a step can be listed; the order behind it is looked at only where the kind of step leaves it open."""
     try:
-        _checked(schedule, step, tree, reassociate=False)
+        if not any(_is_promise(node) for node in walk(tree.root)) and (
+                step.KEEPS_ORDER or (all(map(forward, permuted := step.permuted(tree))) and permuted)):
+            changed = step.rewrite(tree)
+            if any(_is_promise(node) for node in walk(changed.root)):
+                check_promises(schedule.dependences, to_isl(changed), what=f"step {step.NAME}")
+        else:
+            _checked(schedule, step, tree, reassociate=False)
     except (BudgetExceededError, IllegalScheduleError, UsageError):
         return False
     return True
+
+
+def _is_promise(node: Node) -> bool:
+    """Whether a node is a loop that is marked parallel or simd."""
+    return isinstance(node, Band) and node.mark is not None and (node.mark.parallel or node.mark.simd)
+
+
+def _forward_loops(dependences: Dependences) -> Callable[[Loop], bool]:
+    """Whether a loop of one tree runs no dependence backward, whatever is outside it."""
+    pairs = [part for part in all_active(dependences) if part.ordered]
+    known: dict[int, bool] = {}
+
+    def all_forward(loop: Loop) -> bool:
+        values = total_values(multi_union_pw_aff(loop.band.members), 0)
+        return all(backward(part, values).is_empty() for part in pairs
+                   if {part.dependence.source, part.dependence.sink} <= set(loop.statements))
+
+    def forward(loop: Loop) -> bool:
+        if loop.position not in known:
+            found = with_budget(LEGALITY_OPERATIONS, partial(all_forward, loop), seconds=LEGALITY_SECONDS)
+            known[loop.position] = bool(found)
+        return known[loop.position]
+
+    return forward
 
 
 def _nested(all_loops: tuple[Loop, ...]) -> Iterator[tuple[Loop, Loop]]:

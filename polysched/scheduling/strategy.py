@@ -25,11 +25,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from itertools import combinations
 from typing import Any, NoReturn, TypeVar
 
 from polysched.errors import UsageError
+from polysched.records import dataclass
 from polysched.scheduling.limits import LIMITS
 from polysched.scheduling.options import FUSION_POLICIES
 from polysched.target.one_line import OneLine

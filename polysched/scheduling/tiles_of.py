@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 import islpy as isl
 
 from polysched.dependence.picture import Instance
+from polysched.records import dataclass
 from polysched.scheduling.marks import Role
 from polysched.scheduling.tree.loop_tree import Band, LoopTree, walk
 from polysched.scop.picture import Place, Point, Turn

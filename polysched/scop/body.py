@@ -11,9 +11,10 @@ The trees are plain frozen values: they compare and hash structurally and pickle
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
+from polysched.records import dataclass
 from polysched.scop.dtypes import DType
 
 ARITHMETIC = frozenset({"+", "-", "*", "/", "%", "<<", ">>", "&", "|", "^"})

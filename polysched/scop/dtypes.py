@@ -8,8 +8,9 @@ beside a complex one stays real (C11, G.5).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
+
+from polysched.records import dataclass
 
 
 class Kind(Enum):

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import islpy as isl
 import numpy as np
 
 from polysched.errors import InconsistentScopError, SourceLocation, UndefinedBehaviourError, UsageError
+from polysched.records import dataclass
 from polysched.scop.body import (
     COMPARISON,
     OF_PARTS,

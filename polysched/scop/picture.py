@@ -8,12 +8,13 @@ rooms add arrows and groups; this file only knows points.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 import islpy as isl
 
 from polysched.errors import UsageError
+from polysched.records import dataclass
 from polysched.scop.html import SHRINKS, drawing
 from polysched.scop.points import box_size, fix_parameters, points_of, with_sizes
 from polysched.scop.provided import provided

@@ -8,13 +8,13 @@ All isl objects live in `islpy.DEFAULT_CONTEXT`: sets of two contexts combine wr
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property, reduce
 
 import islpy as isl
 
 from polysched.errors import SourceLocation
+from polysched.records import dataclass
 from polysched.scop.body import BodyStatement, Expr, IteratorRef, Load, references, walk
 from polysched.scop.dtypes import DType
 from polysched.scop.provided import provided

@@ -5,9 +5,9 @@ A runner that allocates and fills the arguments needs nothing else from the sour
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 
+from polysched.records import dataclass
 from polysched.scop.dtypes import DType
 from polysched.target.one_line import OneLine
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from math import inf, prod
 from typing import TYPE_CHECKING
 
 from polysched.pipeline.recipe import Recipe
+from polysched.records import dataclass
 from polysched.scop.scop import Scop
 from polysched.target.target import Target
 from polysched.tiling.footprints.lower_bound import lower_bound, needed_operations

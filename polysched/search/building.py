@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Protocol
 
 from polysched.emit_c import splice
@@ -22,6 +22,7 @@ from polysched.pipeline.kept_stages import KeptStages, keeping, kept
 from polysched.pipeline.optimized import Optimized
 from polysched.pipeline.options import PipelineOptions
 from polysched.pipeline.recipe import Recipe, apply_recipe
+from polysched.records import dataclass
 from polysched.scop.scop import Scop
 from polysched.search.as_functions import BODY, file_of, function_of, in_a_file
 from polysched.search.identity import code_identity

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeVar
 
 from polysched.errors import PolyschedError, UsageError
+from polysched.records import dataclass
 from polysched.search.limits import LIMITS
 from polysched.tensorize.instruction_choice import InstructionChoice
 from polysched.tiling.options import BandOptions

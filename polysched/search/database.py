@@ -10,7 +10,6 @@ import json
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NoReturn, Protocol, Self
@@ -19,6 +18,7 @@ from polysched.errors import OutputError, PolyschedError, UsageError
 from polysched.measure.field import Verdict
 from polysched.measure.timing.race import Gain
 from polysched.pipeline.recipe import Recipe
+from polysched.records import dataclass
 from polysched.search.chooser import trace_from_json, trace_to_json
 from polysched.search.identity import CanonicalScop, Key, Place, digest_of
 from polysched.search.limits import LIMITS

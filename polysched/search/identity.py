@@ -6,13 +6,14 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, is_dataclass, replace
+from dataclasses import asdict, is_dataclass, replace
 from functools import cached_property
 from itertools import chain
 from typing import Any
 
 from polysched.measure.timing.machine import describe_machine
 from polysched.pipeline.options import PipelineOptions
+from polysched.records import dataclass
 from polysched.scop.body import IteratorRef, Load, ParameterRef
 from polysched.scop.scop import AccessKind, Array, Scop, Statement
 from polysched.target import Compiler

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from math import log2
 from pathlib import Path
@@ -23,6 +23,7 @@ from polysched.pipeline.options import PipelineOptions
 from polysched.pipeline.plan_choice import choosing_plans
 from polysched.pipeline.recipe import Recipe, apply_recipe
 from polysched.pipeline.way import optimized_region
+from polysched.records import dataclass
 from polysched.scop.scop import Scop
 from polysched.search.building import code_of
 from polysched.search.database import Database, Range, Winner

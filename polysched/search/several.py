@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import inf
 from pathlib import Path
 from typing import Any
 
 from polysched.errors import OutputError, PolyschedError, UsageError
+from polysched.records import dataclass
 from polysched.scop.scop import Scop
 from polysched.search.database import DatabaseError
 from polysched.search.limits import LIMITS

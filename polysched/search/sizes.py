@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import wraps
 from pathlib import Path
 from typing import Any, overload
 
 from polysched.errors import UsageError
 from polysched.pipeline.recipe import Recipe
+from polysched.records import dataclass
 from polysched.scop.dtypes import INT64
 from polysched.scop.scop import Scop
 from polysched.search.chooser import Chooser

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import TypeAlias
 
@@ -13,6 +13,7 @@ from polysched.errors import PolyschedError
 from polysched.pipeline.options import VECTOR_BITS, PipelineOptions
 from polysched.pipeline.recipe import Recipe, apply_recipe
 from polysched.pipeline.stages import analysed, scheduled
+from polysched.records import dataclass
 from polysched.scop.scop import Scop
 from polysched.search.bands import BandFacts, recipe_seconds
 from polysched.search.chooser import (

@@ -7,9 +7,10 @@ Source of the gradient: L. Zheng et al., "Ansor: Generating High-Performance Ten
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from polysched.errors import UsageError
+from polysched.records import dataclass
 from polysched.search.limits import LIMITS
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 from polysched.measure.field import Verdict
 from polysched.measure.timing.race import Gain, clean_of, decided, ratios_of
 from polysched.pipeline.recipe import Recipe
+from polysched.records import dataclass
 from polysched.search.chooser import Trace
 from polysched.search.limits import LIMITS
 from polysched.target.one_line import OneLine

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import inf
 from typing import Any
 
 from polysched.measure.field import Verdict
 from polysched.measure.timing.race import Gain
 from polysched.pipeline.recipe import Recipe
+from polysched.records import dataclass
 from polysched.scop.html import card, paragraph
 from polysched.scop.scop import Scop
 from polysched.scop.shown import Shown

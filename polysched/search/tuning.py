@@ -7,7 +7,7 @@ import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from polysched.measure.processes.threads import usable_processors
 from polysched.measure.programs.problem_size import choose_size
 from polysched.pipeline.options import PipelineOptions
 from polysched.pipeline.recipe import Recipe
+from polysched.records import dataclass
 from polysched.scop import from_c_file
 from polysched.scop.scop import Scop
 from polysched.search.automatic import automatic

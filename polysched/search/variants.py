@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from math import log2
 
 from polysched.errors import UsageError
 from polysched.pipeline.recipe import Recipe
+from polysched.records import dataclass
 from polysched.scheduling.solving.cp_sat import cp_sat, new_model
 from polysched.search.limits import LIMITS
 from polysched.target.one_line import OneLine

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from polysched.errors import UsageError
+from polysched.records import dataclass
 from polysched.target.constant import constants
 from polysched.target.costs import MAY_BE_NOTHING, SHIPPED
 from polysched.target.json_record import place_of, read_json, read_record

@@ -15,11 +15,11 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 from polysched.errors import CompileError, NoCompilerError
+from polysched.records import dataclass
 from polysched.target.one_line import OneLine
 
 SYSTEM_COMPILERS = ("gcc", "clang", "cc")

@@ -7,8 +7,10 @@ read from the fields themselves.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from typing import Any
+
+from polysched.records import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)

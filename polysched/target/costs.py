@@ -7,9 +7,9 @@ cores.  Bytes per second of the caches, the clock and the ports stand in `Target
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import log2
 
+from polysched.records import dataclass
 from polysched.target.constant import constant, constants
 from polysched.target.one_line import OneLine
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from polysched.errors import UsageError
+from polysched.records import dataclass
 from polysched.target.one_line import OneLine
 
 

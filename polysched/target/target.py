@@ -9,10 +9,12 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
+from functools import cache
 from math import log2
 from pathlib import Path
 
+from polysched.records import dataclass
 from polysched.target.constant import constant
 from polysched.target.costs import SHIPPED, Costs
 from polysched.target.limits import LIMITS
@@ -254,6 +256,18 @@ def host(root: Path = Path("/")) -> Target:
     ----------
     root : where /proc and /sys are found; another folder for tests.
     """
+    processor = _processor() if root == Path("/") else _processor_of(root)
+    return replace(processor, cores=_usable_cores(root))
+
+
+@cache
+def _processor() -> Target:
+    """The processor here: it does not change, and reading what the system says of it takes milliseconds."""
+    return _processor_of(Path("/"))
+
+
+def _processor_of(root: Path) -> Target:
+    """The processor that /proc and /sys tell of, with the generic number of cores."""
     generic = Target()
     cpu = _cpu_fields(root / "proc/cpuinfo")
     features = frozenset((cpu.get("flags") or cpu.get("Features") or _riscv_letters(cpu.get("isa", ""))).split())
@@ -266,7 +280,6 @@ def host(root: Path = Path("/")) -> Target:
         features=features,
         vector_bits=bits,
         vector_registers=registers,
-        cores=_usable_cores(root),
         caches=_caches(root / "sys/devices/system/cpu/cpu0/cache", guest="hypervisor" in features) or generic.caches,
         frequency_hz=_frequency(root, cpu) or generic.frequency_hz)
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from polysched.dependence import analyse
 from polysched.dependence.dependences import Dependences
 from polysched.errors import IllegalScheduleError, NoIntrinsicMatchError
+from polysched.records import dataclass
 from polysched.scop.body import Assign
 from polysched.scop.points import fix_parameters
 from polysched.scop.scop import Scop, Statement

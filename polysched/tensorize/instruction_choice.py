@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from polysched.errors import UsageError
+from polysched.records import dataclass
 from polysched.scop.body import Load, walk
 from polysched.tensorize.emission.plan import PlanChoice, Tiling
 from polysched.tensorize.matching.mapping import Match

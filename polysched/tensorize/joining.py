@@ -10,10 +10,10 @@ twice.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import islpy as isl
 
+from polysched.records import dataclass
 from polysched.scop.body import (
     Assign,
     Binary,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 
 from polysched.dependence.parameter_sizes import sizes_inside
+from polysched.records import dataclass
 from polysched.scop.assumptions import ASSUMED
 from polysched.scop.points import nearest_parameters, parameters_of, with_sizes
 from polysched.scop.scop import Scop

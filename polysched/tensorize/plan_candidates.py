@@ -6,8 +6,8 @@ Nothing is compiled or run here: whoever searches has the candidates verified an
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 
+from polysched.records import dataclass
 from polysched.scop.body import Load, walk
 from polysched.target import Target
 from polysched.target.one_line import whole

@@ -8,7 +8,7 @@ Loops that carry dependences between them stay around all three.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 import islpy as isl
@@ -16,6 +16,7 @@ import islpy as isl
 from polysched.dependence import analyse
 from polysched.dependence.dependences import DependenceKind, Dependences
 from polysched.errors import IllegalScheduleError, NoIntrinsicMatchError
+from polysched.records import dataclass
 from polysched.scop.body import Load, walk
 from polysched.scop.points import fix_parameters
 from polysched.scop.scop import Scop, union_set

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from polysched.dependence.dependences import Dependences
 from polysched.errors import PolyschedError
+from polysched.records import dataclass
 from polysched.scheduling.algorithms import ALGORITHMS, Algorithm
 from polysched.scheduling.options import SchedulerOptions
 from polysched.scheduling.schedule import Candidate, Schedule

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from polysched.records import dataclass
 from polysched.scop.scop import Scop
 from polysched.target.one_line import OneLine
 from polysched.target.target import CacheLevel, Target

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from typing import Any, Literal
 
 from polysched.errors import UsageError
+from polysched.records import dataclass
 from polysched.target.one_line import OneLine
 from polysched.target.target import Target, host
 

@@ -12,7 +12,6 @@ Source: Z. Zheng et al., "AStitch", ASPLOS 2022, section 4; "FusionStitching", a
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import product
 from math import ceil, prod
 
@@ -20,6 +19,7 @@ import islpy as isl
 
 from polysched.dependence.dependences import DependenceKind
 from polysched.errors import BudgetExceededError, IllegalScheduleError, UsageError
+from polysched.records import dataclass
 from polysched.scheduling import steps
 from polysched.scheduling.primitives.images import Image, assumed_values, images, loops_around
 from polysched.scheduling.primitives.stitch import Stitch

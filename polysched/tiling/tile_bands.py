@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from itertools import chain
 
 import islpy as isl
 
 from polysched.dependence.legality import check_legal
+from polysched.records import dataclass
 from polysched.scheduling.marks import LoopMark, Role
 from polysched.scheduling.schedule import Schedule
 from polysched.scheduling.tree.loop_tree import (

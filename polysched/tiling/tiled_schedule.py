@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import islpy as isl
 
+from polysched.records import dataclass
 from polysched.scheduling.schedule import Schedule
 from polysched.scop.provided import provided
 from polysched.scop.shown import Shown

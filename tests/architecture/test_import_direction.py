@@ -10,9 +10,9 @@ import polysched
 from tests.architecture.parsed import Import, imports_of
 
 ROOT = Path(polysched.__file__).parent
-ORDER = ["version", "lazy_names", "errors", "target", "scop", "dependence", "scheduling", "tiling", "tensorize",
-         "distribute", "gpu", "emit_c", "emit_gpu", "measure", "pipeline", "search", "graph", "kernel", "model", "mesh",
-         "runtime", "fuzz", "experiment", "report", "notebook", "demo", "cli", "__main__", "__init__"]
+ORDER = ["version", "lazy_names", "records", "errors", "target", "scop", "dependence", "scheduling", "tiling",
+         "tensorize", "distribute", "gpu", "emit_c", "emit_gpu", "measure", "pipeline", "search", "graph", "kernel",
+         "model", "mesh", "runtime", "fuzz", "experiment", "report", "notebook", "demo", "cli", "__main__", "__init__"]
 FILES = sorted(ROOT.rglob("*.py"))
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from polysched.cli.conventions import RANKS, WORK_ITEMS, chosen_device, is_range
 from polysched.cli.shown.programs import is_c_file, is_named
 from polysched.errors import UsageError
+from polysched.records import dataclass
 
 SPELLINGS = {"split_index_sets": "--iss", "include_dirs": "-I", "defines": "-D", "devices": "--device"}
 """Of options whose names are others than those of their values."""

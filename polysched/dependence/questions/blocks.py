@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
 from polysched.dependence.dependences import Dependence
 from polysched.dependence.legality import Violation
 from polysched.dependence.questions.program_loops import ProgramLoop
+from polysched.records import dataclass
 from polysched.scop.shown import Shown
 from polysched.target.one_line import OneLine
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import islpy as isl
 
@@ -11,6 +10,7 @@ from polysched.dependence.dependences import Dependences
 from polysched.dependence.legality import Active, active_at, equal_parts, total_values
 from polysched.dependence.source_loops import statement_names
 from polysched.errors import UsageError
+from polysched.records import dataclass
 from polysched.scop.schedule_nodes import NodeKind, kind_of
 from polysched.scop.scop import Scop
 

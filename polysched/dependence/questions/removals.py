@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property, partial
 
 import islpy as isl
@@ -36,6 +36,7 @@ from polysched.dependence.questions.program_loops import (
     nest_of,
     outer_neighbour,
 )
+from polysched.records import dataclass
 from polysched.scop.budget import with_budget
 
 MOST_SKEW = LIMITS.largest_skew

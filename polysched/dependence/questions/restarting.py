@@ -10,11 +10,10 @@ processing", PLDI 2012; here decided exactly, element by element.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import islpy as isl
 
 from polysched.dependence.dependences import DependenceKind, Dependences
+from polysched.records import dataclass
 from polysched.scop.scop import Access, AccessKind, Statement
 
 SMALL = 16

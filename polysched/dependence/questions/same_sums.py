@@ -17,13 +17,13 @@ Nothing here knows how the parts were chosen.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import islpy as isl
 
 from polysched.dependence.dependences import DependenceKind, Dependences
 from polysched.dependence.same_values import last_writers
 from polysched.errors import IllegalScheduleError
+from polysched.records import dataclass
 from polysched.scop.scop import Scop, Statement, union_map, union_set
 
 _SET = isl.dim_type.set

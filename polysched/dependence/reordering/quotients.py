@@ -7,9 +7,10 @@ That is asked without integer divisions, which are what takes isl long.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import islpy as isl
+
+from polysched.records import dataclass
 
 _DIVISION = isl.dim_type.div
 
@@ -72,7 +73,8 @@ def _quotients(aff: isl.Aff) -> tuple[list[tuple[tuple[int, int], isl.Aff]], isl
 
 def alike(source: isl.PwAff, sink: isl.PwAff) -> list[tuple[isl.PwAff, isl.PwAff]] | None:
     """What is divided in two values, and their rests, if none decreases where all of it does not; else None."""
-    one, other = quotients(source), quotients(sink)
+    one = quotients(source)
+    other = one if sink is source else quotients(sink)
     if one is None or other is None or one.signs != other.signs or any(factor < 0 for factor, _ in one.signs):
         return None
     return list(zip((*one.dividends, one.rest), (*other.dividends, other.rest), strict=True))

@@ -15,11 +15,12 @@ Source: as for `reductions`; R. Allen, K. Kennedy, "Optimizing Compilers for Mod
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import islpy as isl
 
 from polysched.dependence.reductions import Reduction, find_reductions
+from polysched.records import dataclass
 from polysched.scop.body import (
     Assign,
     Binary,

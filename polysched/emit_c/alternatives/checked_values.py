@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 
 from polysched.emit_c.limits import LIMITS
+from polysched.records import dataclass
 from polysched.scop.body import Binary, Call, Cast, Expr, Literal, Load, statement_expressions, walk
 from polysched.scop.dtypes import Kind
 from polysched.scop.scop import Array, Scop, Statement

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 from math import ceil
 
@@ -24,6 +23,7 @@ from polysched.emit_c.loop_ir.loops import For, Node, ThreadReduction
 from polysched.emit_c.loop_ir.traversal import child_nodes, instances, statements_in_blocks, walk_nodes
 from polysched.emit_c.register_tiles.shared_panels import shared_panels
 from polysched.emit_c.scalar_code.size_text import operand, size_text
+from polysched.records import dataclass
 from polysched.scheduling.marks import Gaps, LoopMark, Role
 from polysched.scheduling.tree.loop_tree import Band, from_isl, walk
 from polysched.scop.assumptions import ASSUMED

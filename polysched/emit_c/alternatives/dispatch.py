@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from polysched.errors import UsageError
+from polysched.records import dataclass
 from polysched.tensorize.conformance.conformance import fill_in
 from polysched.tensorize.description.intrinsic import Isa
 from polysched.tensorize.description.isa_features import features_of

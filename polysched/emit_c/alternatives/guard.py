@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from polysched.emit_c.alternatives.crossover import Crossover
 from polysched.emit_c.alternatives.memory_ranges import ALWAYS, MemoryRange, memory_of, memory_of_value
@@ -13,6 +13,7 @@ from polysched.emit_c.c_source import CSource
 from polysched.emit_c.scalar_code.original_code import inside, original_lines
 from polysched.emit_c.scalar_code.statements import INDENT, branches
 from polysched.errors import UsageError
+from polysched.records import dataclass
 from polysched.scop.scop import READABLE, SOME_ELEMENTS, Assumption, Scop
 
 

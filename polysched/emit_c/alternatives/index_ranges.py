@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import islpy as isl
 
@@ -12,6 +11,7 @@ from polysched.emit_c.alternatives.row_ranges import iterations, row_range, take
 from polysched.emit_c.loop_ir.subscripts import names_its_element
 from polysched.emit_c.scalar_code.intervals import Interval, has_interval
 from polysched.emit_c.scalar_code.size_text import size_text
+from polysched.records import dataclass
 from polysched.scop.body import Expr, Load, walk
 from polysched.scop.construction.data_rows import Row, rows_of
 from polysched.scop.construction.index_checks import conditions_at

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from polysched.emit_c.alternatives.crossover import work_as_written
 from polysched.emit_c.alternatives.dispatch import Dispatch, dispatch
@@ -15,6 +15,7 @@ from polysched.emit_c.c_source import CSource, approximated_of, teams_of
 from polysched.emit_c.scalar_code.heap import ALIGNMENT_BYTES, Memory
 from polysched.emit_c.scalar_code.original_code import inside
 from polysched.emit_c.scalar_code.statements import branches
+from polysched.records import dataclass
 from polysched.scop.dtypes import INT32, INT64
 from polysched.scop.interpreter import extents_of
 from polysched.scop.scop import Array, Parameter, Scop, Storage

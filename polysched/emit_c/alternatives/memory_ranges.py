@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 import islpy as isl
@@ -12,6 +11,7 @@ from polysched.emit_c.alternatives.index_ranges import index_range
 from polysched.emit_c.alternatives.row_loops import row_loops
 from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.scalar_code.size_text import size_text
+from polysched.records import dataclass
 from polysched.scop.budget import with_budget
 from polysched.scop.scop import Array, Scop, union_map
 

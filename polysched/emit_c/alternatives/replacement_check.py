@@ -10,7 +10,7 @@ A check is a value: `measure.bit_for_bit` compiles and runs it.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from polysched.emit_c.alternatives.checked_values import CheckedArray, Equality, checked, equality_of
@@ -25,6 +25,7 @@ from polysched.emit_c.alternatives.smaller_programs import replaced_statements, 
 from polysched.emit_c.c_source import CSource
 from polysched.emit_c.function import CFunction, with_region
 from polysched.emit_c.loop_ir.names import taken_names
+from polysched.records import dataclass
 from polysched.scop.scop import Scop, Storage
 from polysched.tensorize.matching.mapping import Match
 from polysched.tensorize.program import LoopAround, TensorizedProgram, part

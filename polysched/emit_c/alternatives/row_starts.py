@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import reduce
 
 import islpy as isl
@@ -10,6 +9,7 @@ import islpy as isl
 from polysched.emit_c.alternatives.row_loops import point_loops
 from polysched.emit_c.scalar_code.size_text import operand, size_text
 from polysched.emit_c.scalar_code.statements import braced
+from polysched.records import dataclass
 from polysched.scop.construction.data_rows import leading_values
 from polysched.scop.scop import Assumption, Scop
 

@@ -8,13 +8,14 @@ Compilers version such loops, too (GCC 12 manual, 3.11, `-fversion-loops-for-str
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import islpy as isl
 
 from polysched.emit_c.c_source import CSource, approximated_of
 from polysched.emit_c.scalar_code.original_code import inside
 from polysched.emit_c.scalar_code.statements import branches
+from polysched.records import dataclass
 from polysched.scop.body import Binary, Expr, ParameterRef, rebuild
 from polysched.scop.scop import Access, Array, Parameter, Scop
 

@@ -29,11 +29,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from polysched.emit_c.alternatives.dispatch import asked_once
 from polysched.emit_c.alternatives.standing_twice import may_stand_twice
 from polysched.emit_c.c_source import CSource
+from polysched.records import dataclass
 from polysched.scop.c_frontend.text.function_texts import FunctionText, functions_of
 from polysched.scop.c_frontend.text.regions import pragma_lines
 from polysched.scop.c_frontend.text.text_scan import Scanner, scanned

@@ -13,13 +13,14 @@ Source: A. V. Aho, M. S. Lam, R. Sethi, J. D. Ullman, "Compilers", 2nd edition, 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from math import isfinite
 
 import numpy as np
 
 from polysched.emit_c.bodies.operations import adds_product
+from polysched.records import dataclass
 from polysched.scop.body import (
     Assign,
     Binary,

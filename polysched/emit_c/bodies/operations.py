@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from math import frexp
 
 from polysched.emit_c.limits import LIMITS
@@ -12,6 +11,7 @@ from polysched.emit_c.loop_ir.loops import For, Node, RegisterTile
 from polysched.emit_c.loop_ir.subscript_cases import statement_at
 from polysched.emit_c.loop_ir.subscripts import linear_form
 from polysched.emit_c.loop_ir.traversal import instances
+from polysched.records import dataclass
 from polysched.scop.body import (
     Assign,
     Binary,

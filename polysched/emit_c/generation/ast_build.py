@@ -7,13 +7,13 @@ isl drops loops of one iteration, and without that a mark could be taken for one
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import islpy as isl
 
 from polysched.errors import BudgetExceededError
+from polysched.records import dataclass
 from polysched.scheduling.marks import LoopMark
 from polysched.scop.budget import in_words, with_budget
 from polysched.tiling.shapes.split_tiles import in_place_of_pieces

@@ -6,13 +6,12 @@ AST that isl builds several times faster.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import islpy as isl
 
 from polysched.emit_c.generation.ast_reader import read_condition
 from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.index import Condition
+from polysched.records import dataclass
 from polysched.scop.scop import Scop
 
 _MANY_CONSTRAINTS = LIMITS.many_constraints

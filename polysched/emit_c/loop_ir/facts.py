@@ -7,7 +7,7 @@ proof never rests on it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 
 import islpy as isl
@@ -31,6 +31,7 @@ from polysched.emit_c.loop_ir.index import (
 )
 from polysched.emit_c.loop_ir.loops import For, If, Let, Node, ThreadReduction
 from polysched.emit_c.loop_ir.traversal import map_children
+from polysched.records import dataclass
 from polysched.scop.budget import require_budget, with_budget
 
 _MAX_OPERATIONS = LIMITS.fact_operations

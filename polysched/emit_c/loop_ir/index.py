@@ -8,10 +8,12 @@ mathematical integers; how wide the C arithmetic has to be is decided in `index_
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from math import gcd
 from typing import TypeAlias
+
+from polysched.records import dataclass
 
 
 @dataclass(frozen=True)

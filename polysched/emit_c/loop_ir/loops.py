@@ -6,10 +6,11 @@ functions from these values to these values or to text.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
 from polysched.emit_c.loop_ir.index import Condition, Linear, variable
+from polysched.records import dataclass
 from polysched.scheduling.marks import LoopMark
 from polysched.scop.body import Binary, Expr, Select
 from polysched.target.one_line import OneLine

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from polysched.emit_c.loop_ir.facts import arms_of
 from polysched.emit_c.loop_ir.index import Linear, variable
 from polysched.emit_c.loop_ir.loops import For, Let, Node
 from polysched.emit_c.loop_ir.names import TakenNames
 from polysched.emit_c.loop_ir.traversal import variables_of, walk_nodes
+from polysched.records import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from polysched.emit_c.loop_ir.index import Linear, Variable, variable, variables
 from polysched.emit_c.loop_ir.loops import (
@@ -28,6 +28,7 @@ from polysched.emit_c.loop_ir.loops import (
 )
 from polysched.emit_c.loop_ir.substitution import substitute_node
 from polysched.emit_c.loop_ir.traversal import instances, walk_nodes
+from polysched.records import dataclass
 from polysched.scheduling.marks import Role
 from polysched.scop.body import Call, statement_expressions, walk
 from polysched.scop.scop import Scop, Storage

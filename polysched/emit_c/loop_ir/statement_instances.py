@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import islpy as isl
 
@@ -20,6 +20,7 @@ from polysched.emit_c.loop_ir.loops import (
     StatementInstance,
     ThreadReduction,
 )
+from polysched.records import dataclass
 from polysched.scop.budget import require_budget
 from polysched.scop.scop import Scop
 

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -16,6 +16,7 @@ from polysched.emit_c.loop_ir.index import Comparison, Linear, constant, variabl
 from polysched.emit_c.loop_ir.loops import Settled, StatementInstance
 from polysched.emit_c.loop_ir.split_loops import at_least
 from polysched.emit_c.loop_ir.subscripts import comparison_of, linear_form
+from polysched.records import dataclass
 from polysched.scop.body import Binary, Expr, Literal, Select, rebuild, walk
 from polysched.scop.dtypes import INT32
 from polysched.scop.scop import Scop, Statement

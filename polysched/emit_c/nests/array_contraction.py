@@ -16,7 +16,7 @@ E. De Greef, F. Catthoor, H. De Man, "Memory size reduction through storage orde
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from itertools import product
 from math import prod
@@ -33,6 +33,7 @@ from polysched.emit_c.loop_ir.statement_instances import Leaf, leaf_relation, le
 from polysched.emit_c.loop_ir.subscript_cases import statement_at
 from polysched.emit_c.loop_ir.subscripts import linear_form, names_its_element
 from polysched.emit_c.loop_ir.traversal import instances, loop_names, map_children, walk_nodes
+from polysched.records import dataclass
 from polysched.scop.budget import with_budget
 from polysched.scop.scop import AccessKind, Array, Scop, Storage
 

@@ -13,7 +13,7 @@ sections 2.4 and 6.2.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby
 
 from polysched.dependence.dependences import Dependences
@@ -35,6 +35,7 @@ from polysched.emit_c.loop_ir.split_loops import at_least, limits_of
 from polysched.emit_c.loop_ir.statement_instances import leaves_of
 from polysched.emit_c.loop_ir.substitution import substitute_node
 from polysched.emit_c.loop_ir.traversal import block, instances, is_innermost
+from polysched.records import dataclass
 
 
 def separate_pieces(node: Node, facts: Facts, dependences: Dependences) -> Node:

@@ -15,7 +15,7 @@ splitting and unroll-and-jam, S. Carr, K. Kennedy, TOPLAS 16(6), 1994.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import islpy as isl
 
@@ -32,6 +32,7 @@ from polysched.emit_c.loop_ir.traversal import block, instances, loop_names, str
 from polysched.emit_c.nests.independent_rows import InLanes, last_columns
 from polysched.emit_c.nests.scalar_replacement import Promotes
 from polysched.emit_c.nests.unroll_and_jam import Site, in_blocks, is_plain
+from polysched.records import dataclass
 from polysched.scheduling.marks import LoopMark
 from polysched.scop.budget import with_budget
 

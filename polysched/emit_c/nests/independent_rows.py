@@ -15,7 +15,7 @@ floating-point operations in loops", TOPLAS 16(6), 1994.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.facts import Facts, arms_of, depends_on
@@ -25,6 +25,7 @@ from polysched.emit_c.loop_ir.named_bounds import NamedBounds
 from polysched.emit_c.loop_ir.traversal import block
 from polysched.emit_c.nests.scalar_replacement import Promotes
 from polysched.emit_c.nests.unroll_and_jam import Site, in_blocks
+from polysched.records import dataclass
 
 ROWS_OF_SEVERAL = LIMITS.jammed_rows_of_several
 

@@ -19,7 +19,7 @@ the one around it, then unrolled and jammed.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import islpy as isl
 
@@ -34,6 +34,7 @@ from polysched.emit_c.loop_ir.substitution import substitute_node
 from polysched.emit_c.loop_ir.traversal import block, instances, loop_names, straight, variables_of, walk_nodes
 from polysched.emit_c.nests.scalar_replacement import Promotes
 from polysched.emit_c.nests.unroll_and_jam import Site, in_blocks, is_plain, waits
+from polysched.records import dataclass
 from polysched.scheduling.marks import LoopMark
 from polysched.tiling.tree.rows_in_step import MOST_LAG, ROWS
 

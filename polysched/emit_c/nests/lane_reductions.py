@@ -23,7 +23,7 @@ reductions", IMPACT 2015 (partial results in lanes), with the operators of `depe
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from polysched.dependence.dependences import Dependences
 from polysched.dependence.reductions import Reduction
@@ -46,6 +46,7 @@ from polysched.emit_c.loop_ir.subscripts import linear_form
 from polysched.emit_c.loop_ir.traversal import block, instances, straight, variables_set_by, walk_nodes
 from polysched.emit_c.nests.row_lengths import most_iterations
 from polysched.emit_c.nests.thread_reductions import PLACES
+from polysched.records import dataclass
 from polysched.scop.body import Cast, IteratorRef, Load, Select, assignments, walk
 from polysched.scop.dtypes import INT32, DType, Kind
 from polysched.scop.scop import Access, Scop, Statement

@@ -19,7 +19,7 @@ Morgan Kaufmann 2002, section 2.4.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from polysched.dependence.dependences import Dependences
 from polysched.emit_c.limits import LIMITS
@@ -45,6 +45,7 @@ from polysched.emit_c.loop_ir.subscripts import linear_form
 from polysched.emit_c.loop_ir.substitution import substitute_node
 from polysched.emit_c.loop_ir.traversal import block, instances, straight
 from polysched.emit_c.nests.unroll_and_jam import Site, in_blocks, is_plain
+from polysched.records import dataclass
 from polysched.scheduling.marks import Role
 from polysched.scop.scop import Scop
 

@@ -18,7 +18,7 @@ Source: Intel 64 and IA-32 Architectures Optimization Reference Manual, section 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from polysched.emit_c.limits import LIMITS
@@ -27,6 +27,7 @@ from polysched.emit_c.loop_ir.loops import For, Node, RegisterTile
 from polysched.emit_c.loop_ir.subscript_cases import statement_at
 from polysched.emit_c.loop_ir.traversal import child_nodes, instances, map_children
 from polysched.emit_c.scalar_code.heap import constant_elements
+from polysched.records import dataclass
 from polysched.scop.scop import Access, Scop, Statement, Storage
 
 LEAST_SHARE = LIMITS.least_past_share

@@ -14,7 +14,7 @@ cut does not change the order of anything.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import islpy as isl
@@ -27,6 +27,7 @@ from polysched.emit_c.loop_ir.loops import Block, For, If, Let, Node
 from polysched.emit_c.loop_ir.statement_instances import leaves_of
 from polysched.emit_c.loop_ir.substitution import substitute_node
 from polysched.emit_c.loop_ir.traversal import block, instances, is_innermost, walk_nodes
+from polysched.records import dataclass
 from polysched.scheduling.marks import Role
 from polysched.scop.budget import with_budget
 

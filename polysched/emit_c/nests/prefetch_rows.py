@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from polysched.emit_c.bodies.operations import operations
@@ -31,6 +31,7 @@ from polysched.emit_c.loop_ir.subscript_cases import statement_at
 from polysched.emit_c.loop_ir.subscripts import linear_form
 from polysched.emit_c.loop_ir.traversal import instances, map_children, walk_nodes
 from polysched.emit_c.scalar_code.heap import constant_elements, constant_extents
+from polysched.records import dataclass
 from polysched.scop.scop import Array, Scop
 from polysched.target.target import Target
 

@@ -14,7 +14,7 @@ floating-point operations in loops", TOPLAS 16(6), 1994.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from polysched.dependence.dependences import Dependences
 from polysched.emit_c.loop_ir.carried import carried_pairs
@@ -25,6 +25,7 @@ from polysched.emit_c.loop_ir.named_bounds import named_bounds
 from polysched.emit_c.loop_ir.names import TakenNames
 from polysched.emit_c.loop_ir.traversal import block, instances, straight
 from polysched.emit_c.nests.unroll_and_jam import Site, in_blocks, waits
+from polysched.records import dataclass
 from polysched.tiling.tree.rows_in_step import ROWS
 
 

@@ -12,7 +12,7 @@ Source: index-set splitting; M. Griebl, P. Feautrier, C. Lengauer, "Index set sp
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.facts import Facts, arms_of, map_inside
@@ -22,6 +22,7 @@ from polysched.emit_c.loop_ir.split_loops import in_parts, limits_of
 from polysched.emit_c.loop_ir.statement_instances import leaves_of
 from polysched.emit_c.loop_ir.subscript_cases import Cases, subscript_cases
 from polysched.emit_c.loop_ir.traversal import block, instances, is_innermost, map_children
+from polysched.records import dataclass
 from polysched.scop.body import Binary, Literal
 from polysched.scop.scop import Scop
 

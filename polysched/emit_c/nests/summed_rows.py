@@ -15,7 +15,7 @@ loops", TOPLAS 16(6), 1994.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import islpy as isl
 
@@ -33,6 +33,7 @@ from polysched.emit_c.loop_ir.traversal import block, instances, loop_names, str
 from polysched.emit_c.nests.scalar_replacement import Promotes
 from polysched.emit_c.nests.unroll_and_jam import Site, in_blocks, is_plain
 from polysched.emit_c.nests.vector_loops import Vectorisation, one_vector, vectorise_loops
+from polysched.records import dataclass
 from polysched.scheduling.marks import LoopMark, Role
 
 ROWS = LIMITS.summed_rows

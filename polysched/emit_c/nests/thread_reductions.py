@@ -22,7 +22,7 @@ Source: as for `lane_reductions`; Rauchwerger and Padua, "The LRPD test", PLDI 1
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from polysched.dependence.dependences import Dependences
 from polysched.dependence.reductions import OVERWRITES, Reduction
@@ -55,6 +55,7 @@ from polysched.emit_c.loop_ir.traversal import (
 )
 from polysched.emit_c.scalar_code.heap import constant_elements
 from polysched.emit_c.scalar_code.work import constant_work
+from polysched.records import dataclass
 from polysched.scheduling.marks import Role
 from polysched.scop.body import IteratorRef, walk
 from polysched.scop.scop import Array, Scop, Statement

@@ -22,7 +22,7 @@ Source: S. Carr, K. Kennedy, "Improving the ratio of memory operations to floati
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import Protocol
 
@@ -34,6 +34,7 @@ from polysched.emit_c.loop_ir.loops import For, Node
 from polysched.emit_c.loop_ir.named_bounds import NamedBounds
 from polysched.emit_c.loop_ir.statement_instances import Leaf, leaves_of
 from polysched.emit_c.loop_ir.traversal import block, instances, variables_set_by
+from polysched.records import dataclass
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

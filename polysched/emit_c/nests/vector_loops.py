@@ -18,7 +18,7 @@ threads itself, but for those functions, which compilers call lane by lane: ther
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.facts import Facts, map_inside
@@ -38,6 +38,7 @@ from polysched.emit_c.loop_ir.loops import Block, Edge, For, If, Let, Node, Regi
 from polysched.emit_c.loop_ir.named_bounds import named_bounds
 from polysched.emit_c.loop_ir.names import TakenNames
 from polysched.emit_c.loop_ir.traversal import block, straight, variables_of, walk_nodes
+from polysched.records import dataclass
 
 NARROWEST_TAIL = LIMITS.narrowest_tail
 

@@ -7,13 +7,13 @@ the proof that no other access touches the element is an exact emptiness test.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations, starmap
 
 from polysched.emit_c.loop_ir.facts import Facts, depends_on, distance
 from polysched.emit_c.loop_ir.index import Comparison, Variable, substitute, variable
 from polysched.emit_c.loop_ir.loops import Edge, RegisterTile
 from polysched.emit_c.register_tiles.tile_accesses import Lanes, Reach
+from polysched.records import dataclass
 
 
 @dataclass(frozen=True)

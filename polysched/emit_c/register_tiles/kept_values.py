@@ -7,7 +7,7 @@ beside the one on the left, so it can be copied ahead like an operand that nobod
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from polysched.emit_c.loop_ir.facts import Facts
 from polysched.emit_c.loop_ir.index import Comparison, Linear, substitute, substitute_condition, variable
@@ -17,6 +17,7 @@ from polysched.emit_c.loop_ir.subscripts import linear_form, names_its_element
 from polysched.emit_c.loop_ir.traversal import child_nodes, instances
 from polysched.emit_c.register_tiles.register_nests import EdgeRange
 from polysched.emit_c.register_tiles.tile_accesses import Point, iterators_at
+from polysched.records import dataclass
 from polysched.scop.scop import Access, Scop, Statement
 
 

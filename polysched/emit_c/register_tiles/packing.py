@@ -16,7 +16,7 @@ the panel follows from the access and the tile, whatever the program computes.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from polysched.emit_c.loop_ir.facts import Facts, arms_of, depends_on
 from polysched.emit_c.loop_ir.index import Linear, Variable, direction, substitute, variable, variables
@@ -29,6 +29,7 @@ from polysched.emit_c.register_tiles.kept_values import keeps_value, within_edge
 from polysched.emit_c.register_tiles.panel_range import PanelRange, clipped
 from polysched.emit_c.register_tiles.register_nests import EdgeRange
 from polysched.emit_c.register_tiles.tile_accesses import Lanes, Point, iterators_at, memory_step, reach
+from polysched.records import dataclass
 from polysched.scheduling.marks import Copy, LoopMark, Role
 from polysched.scop.body import Assign, Binary, Cast, Expr, Load, Select, Unary, children, walk
 from polysched.scop.scop import Access, Scop

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import islpy as isl
 
@@ -12,6 +12,7 @@ from polysched.emit_c.loop_ir.facts import Facts
 from polysched.emit_c.loop_ir.index import Comparison, Linear, Variable, constant, extreme, variable, variables
 from polysched.emit_c.loop_ir.subscripts import linear_form
 from polysched.emit_c.register_tiles.register_nests import EdgeRange
+from polysched.records import dataclass
 from polysched.scop.scop import Access, Scop
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 
 from polysched.emit_c.loop_ir.facts import Facts, arms_of, depends_on
 from polysched.emit_c.loop_ir.index import Comparison, Linear
 from polysched.emit_c.loop_ir.loops import Block, Edge, For, Node, Panel, StatementInstance
 from polysched.emit_c.loop_ir.traversal import walk_nodes
+from polysched.records import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,7 @@ Smaller tiles are legal because the loops that `register` marks speak of may be 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 from polysched.emit_c.limits import LIMITS
@@ -48,6 +48,7 @@ from polysched.emit_c.loop_ir.split_loops import around, limits_of, split_loop, 
 from polysched.emit_c.loop_ir.traversal import block, child_nodes, instances, map_children, variables_of, walk_nodes
 from polysched.emit_c.register_tiles.packing import TileBlock
 from polysched.emit_c.register_tiles.register_nests import EdgeRange, RegisterNest, points_left, register_nest, widened
+from polysched.records import dataclass
 from polysched.scheduling.marks import Copy, LoopMark, Role
 
 _NARROWEST = LIMITS.narrowest_columns

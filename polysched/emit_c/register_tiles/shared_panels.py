@@ -17,7 +17,7 @@ Many-Threaded Matrix Multiplication", IPDPS 2014, section 3 (one packed panel fo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from math import prod
 
@@ -30,6 +30,7 @@ from polysched.emit_c.loop_ir.traversal import instances, map_children, walk_nod
 from polysched.emit_c.register_tiles.packing import constant_extent
 from polysched.emit_c.register_tiles.tile_accesses import Point, iterators_at
 from polysched.emit_c.scalar_code.heap import ALIGNMENT_BYTES, STACK_BYTES, Memory, choice, few_bytes
+from polysched.records import dataclass
 from polysched.scheduling.marks import LoopMark, Role
 from polysched.scop.body import Load, walk
 from polysched.scop.scop import Scop

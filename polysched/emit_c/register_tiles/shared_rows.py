@@ -10,7 +10,6 @@ Source: D. Callahan, S. Carr, K. Kennedy, "Improving Register Allocation for Sub
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.facts import depends_on
@@ -18,6 +17,7 @@ from polysched.emit_c.loop_ir.index import variables
 from polysched.emit_c.loop_ir.loops import RegisterTile
 from polysched.emit_c.register_tiles.accumulators import TileAccess
 from polysched.emit_c.register_tiles.tile_accesses import Lanes, Reach
+from polysched.records import dataclass
 from polysched.target.target import CorePorts
 
 LOOP_INSTRUCTIONS = LIMITS.loop_instructions

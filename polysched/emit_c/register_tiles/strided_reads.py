@@ -13,12 +13,12 @@ Source: D. Nuzman, I. Rosen, A. Zaks, "Auto-vectorization of interleaved data fo
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from itertools import product
 
 from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.scalar_code.c_text import CText, Level, call
+from polysched.records import dataclass
 
 MOST_APART = LIMITS.most_apart
 

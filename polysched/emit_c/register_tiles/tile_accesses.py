@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from itertools import product
 
@@ -12,6 +11,7 @@ from polysched.emit_c.loop_ir.loops import Edge, PackedOperand, Partial, Registe
 from polysched.emit_c.loop_ir.subscript_cases import statement_at
 from polysched.emit_c.loop_ir.subscripts import linear_form
 from polysched.emit_c.register_tiles.strided_reads import MOST_APART
+from polysched.records import dataclass
 from polysched.scop.body import Expr
 from polysched.scop.scop import Access, Array, Scop
 

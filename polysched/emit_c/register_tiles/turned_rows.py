@@ -10,7 +10,7 @@ no multiple of the lanes, and whole vectors of memory.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.facts import depends_on
@@ -20,6 +20,7 @@ from polysched.emit_c.loop_ir.subscript_cases import statement_at
 from polysched.emit_c.loop_ir.subscripts import linear_form
 from polysched.emit_c.loop_ir.traversal import instances, map_children
 from polysched.emit_c.register_tiles.tile_accesses import Point, is_whole, iterators_at
+from polysched.records import dataclass
 from polysched.scop.scop import Scop
 
 TURNED_WAYS = LIMITS.turned_ways

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from polysched.emit_c.loop_ir.loops import For
+from polysched.records import dataclass
 from polysched.scheduling.marks import Gaps, Role
 from polysched.tiling.tiled_schedule import BandTiling, TiledSchedule
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import IntEnum
 from functools import partial, reduce
+
+from polysched.records import dataclass
 
 
 class Level(IntEnum):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from polysched.emit_c.loop_ir.index import (
     Linear,
@@ -14,6 +14,7 @@ from polysched.emit_c.loop_ir.subscripts import linear_form
 from polysched.emit_c.scalar_code.c_text import CText, Level, binary, call, cast, conditional, unary
 from polysched.emit_c.scalar_code.index_printer import IndexPrinter
 from polysched.emit_c.scalar_code.python_operators import python_call
+from polysched.records import dataclass
 from polysched.scop.body import (
     Address,
     Binary,

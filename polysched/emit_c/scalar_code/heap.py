@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 
 import islpy as isl
@@ -13,6 +12,7 @@ from polysched.emit_c.loop_ir.loops import Temporary
 from polysched.emit_c.scalar_code.original_code import inside, original_lines
 from polysched.emit_c.scalar_code.size_text import size_text
 from polysched.emit_c.scalar_code.statements import INDENT, branches
+from polysched.records import dataclass
 from polysched.scop.dtypes import DType
 from polysched.scop.scop import Array, Scop, Storage
 from polysched.target.target import BUFFER_ALIGNMENT_BYTES

@@ -8,7 +8,7 @@ parameters are cast always.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import reduce
 
 import islpy as isl
@@ -31,6 +31,7 @@ from polysched.emit_c.loop_ir.index import (
 )
 from polysched.emit_c.scalar_code.c_text import CText, Level, binary, call, cast, conditional, joined
 from polysched.emit_c.scalar_code.helper_macros import HelperMacros
+from polysched.records import dataclass
 from polysched.scop.dtypes import INT32, INT64, DType, Kind
 from polysched.scop.plain_c import number_in_c
 from polysched.scop.scop import Scop

@@ -10,12 +10,13 @@ Source: R. E. Moore, R. B. Kearfott, M. J. Cloud, Introduction to Interval Analy
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import islpy as isl
 
 from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.scalar_code.size_text import size_text
+from polysched.records import dataclass
 from polysched.scop.body import Binary, Cast, Expr, IteratorRef, Literal, ParameterRef, children, walk
 from polysched.scop.dtypes import Kind
 from polysched.scop.scop import Scop, Statement

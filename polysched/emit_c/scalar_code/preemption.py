@@ -8,10 +8,9 @@ call does at least one tile that is left.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from polysched.emit_c.loop_ir.names import TakenNames
 from polysched.emit_c.scalar_code.statements import INDENT
+from polysched.records import dataclass
 
 STATE = "polysched_preemption"
 """The C name of what a thread and its regions say to each other."""

@@ -6,9 +6,10 @@ The types may alias their elements and need only the alignment of an element.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from polysched.emit_c.loop_ir.names import TakenNames
+from polysched.records import dataclass
 from polysched.scop.dtypes import DType, Kind
 
 _LETTER = {Kind.FLOAT: "f", Kind.SIGNED: "i", Kind.UNSIGNED: "u"}

@@ -23,7 +23,7 @@ Subscripted Variables", PLDI 1990, section 3, for vectors.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import accumulate
 
 from polysched.emit_c.bodies.operations import operations
@@ -39,6 +39,7 @@ from polysched.emit_c.scalar_code.helper_macros import HelperMacros
 from polysched.emit_c.scalar_code.vector_types import VectorTypes, has_vectors
 from polysched.emit_c.vector_code.tile_scope import Piece
 from polysched.emit_c.vector_code.vector_expressions import vector_at
+from polysched.records import dataclass
 from polysched.scop.scop import Scop
 
 OPERATIONS_PER_LOAD = LIMITS.operations_per_load

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 import islpy as isl
@@ -34,6 +34,7 @@ from polysched.emit_c.scalar_code.vector_types import VectorTypes, has_vectors
 from polysched.emit_c.vector_code.tile_scope import Piece, TileScope
 from polysched.emit_c.vector_code.turned_copies import Squares
 from polysched.emit_c.vector_code.vector_expressions import NotVectorised, VectorPrinter, vector_at
+from polysched.records import dataclass
 from polysched.scop.body import Load, walk
 from polysched.target.target import Target
 

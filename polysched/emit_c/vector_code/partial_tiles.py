@@ -15,7 +15,7 @@ Source: F. G. Van Zee, R. A. van de Geijn, "BLIS: A Framework for Rapidly Instan
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 from polysched.emit_c.loop_ir.facts import depends_on
@@ -42,6 +42,7 @@ from polysched.emit_c.scalar_code.statements import braced
 from polysched.emit_c.scalar_code.vector_types import VectorTypes
 from polysched.emit_c.vector_code.turned_copies import Squares, TurnedCopy
 from polysched.emit_c.vector_code.vector_expressions import NotVectorised
+from polysched.records import dataclass
 from polysched.scop.body import Binary, Expr, Load, children, statement_expressions, walk
 from polysched.scop.scop import Scop
 

@@ -14,7 +14,7 @@ Example of what comes out for `C[i][j] += A[i][k] * B[k][j]` with edges i (2) an
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from math import gcd, prod
 
@@ -51,16 +51,18 @@ from polysched.emit_c.scalar_code.loop_head import loop_head
 from polysched.emit_c.scalar_code.statements import braced
 from polysched.emit_c.scalar_code.vector_dtypes import computed_dtypes
 from polysched.emit_c.scalar_code.vector_types import VectorTypes, has_vectors
+from polysched.emit_c.vector_code.held_elements import ChangedElements, HeldElements
 from polysched.emit_c.vector_code.overlapping_reads import OverlappingReads, overlapping_rows, read_beyond
 from polysched.emit_c.vector_code.partial_results import PartialResults
 from polysched.emit_c.vector_code.partial_tiles import CutTile, sums_of
 from polysched.emit_c.vector_code.tile_fetches import TileFetches
 from polysched.emit_c.vector_code.tile_scope import Piece, TileScope
 from polysched.emit_c.vector_code.transposition import Transposition, is_square
-from polysched.emit_c.vector_code.vector_expressions import NotVectorised, VectorPrinter, vector_at
+from polysched.emit_c.vector_code.vector_expressions import NotVectorised, VectorPrinter
 from polysched.emit_c.vector_code.vector_statements import add_statements
 from polysched.emit_c.vector_code.windows import Window, windows
 from polysched.emit_c.vector_math import VectorMath
+from polysched.records import dataclass
 from polysched.scop.body import assignments
 from polysched.scop.dtypes import DType
 from polysched.scop.scop import Access, Scop
@@ -91,6 +93,7 @@ class TileCode:
     local_names : C names of the region-local arrays.
     math : declares functions of math.h on vectors; None leaves calls to the C library.
     around : the variable of the loop right around the tile.
+    emptied : the registers are empty already, where sums of a buffer want that.
     """
 
     tile: RegisterTile
@@ -107,6 +110,7 @@ class TileCode:
     local_names: Mapping[str, str]
     math: VectorMath | None = None
     around: str | None = None
+    emptied: bool = False
 
     def lines(self) -> list[str]:
         """The lines of the tile, inside a scope in which the edge variables are declared.
@@ -122,22 +126,30 @@ class TileCode:
         own = self._private_registers(accesses)
         parts = PartialResults(tile=self.tile, scop=self.scop, types=self.types, taken=self.taken, in_use=self.in_use,
                                lanes=lanes, element=self._element,
-                               form=lambda form: self.index.form(form).text, math=self.math)
+                               form=lambda form: self.index.form(form).text, math=self.math,
+                               sometimes=self._changed.arrays)
         body = [f"{self._type(key, piece)} {piece.text};" for key, piece in own.items()]
         cut = self._cut(accesses, levels) if self.tile.within else None
         overlap = self._overlap(accesses)
         seen = {key: piece for window in self._windows for key, piece in window.elements(self.index)}
         body += [*overlap.loads(), *self._body(registers | own | overlap.registers() | seen, frozenset(
             a.generic.array for a in accesses if a.writes), parts, cut, frozenset(own)), *overlap.ends()]
-        written = frozenset(key for a in accesses if a.writes for key in a.keys)
         copies = {} if cut is None else {
             key: cut.element(array, point) for a in accesses if (array := a.generic.array) in cut.sums
             for key, point in zip(a.keys, points(self.tile.edges, lanes), strict=True)}
-        nest = self._nest(0, body, _Held(registers, levels, written, copies), self.facts)
+        nest = self._nest(0, body, HeldElements(registers=registers, levels=levels, copies=copies, accesses=accesses,
+                                                changed=self._changed), self.facts)
         if overlap.rows:
             nest = self._if_it_runs([*overlap.beginnings(), *nest], self.tile.loops[0], self.facts)
         lines = [*parts.beginnings(), *nest, *parts.combinations()]
         return lines if cut is None else [*cut.before(), *lines, *cut.after()]
+
+    @cached_property
+    def _changed(self) -> ChangedElements:
+        return ChangedElements(
+            tile=self.tile, scop=self.scop, lanes=self.lanes, place=self._place, type_name=self._type,
+            reach=lambda instance, point, access: self.reach_of(self.printer_for(instance, point), access, self.lanes),
+            mask=self.types.mask, fresh=lambda wish: self.taken.fresh(wish, self.in_use))
 
     def _cut(self, accesses: Sequence[TileAccess], levels: Mapping[str, int]) -> CutTile:
         if self.tile.private or self.tile.partials:
@@ -356,7 +368,7 @@ class TileCode:
         """Whether everything that lies apart from lane to lane is read in blocks that are transposed in registers."""
         return self._transposition().covers_all()
 
-    def _nest(self, level: int, body: list[str], held: _Held, facts: Facts) -> list[str]:
+    def _nest(self, level: int, body: list[str], held: HeldElements, facts: Facts) -> list[str]:
         """The loops from `level` inwards with the registers that live around each of them."""
         if level == len(self.tile.loops):
             return [*self._barrier(), *self._fetches.panel_rows(), *self._fetches.later_rows(),
@@ -366,15 +378,11 @@ class TileCode:
         lines = [*self._unrolled(level), *braced(loop_head(loop, self.index), inner)]
         if level == self._first_unrolled:
             lines = [*(line for window in self._windows for line in window.declaration(self.index)), *lines]
-        around = [(key, piece) for key, piece in held.registers.items() if held.levels[key.array] == level]
+        around = held.around(level)
         if not around:
             return lines
-        lines = [*(self._emptied_registers() if any(key in held.written for key, _ in around) else ()),
-                 *(f"{self._type(key, piece)} {piece.text} = {self._memory(key, piece, held)};"
-                   for key, piece in around),
-                 *self._fetches.next_tile(key for key, _ in around),
-                 *lines,
-                 *(f"{self._memory(key, piece, held)} = {piece.text};" for key, piece in around if key in held.written)]
+        lines = [*(self.emptied_registers() if any(key in held.written for key, _ in around) else ()),
+                 *held.loads(around), *self._fetches.next_tile(key for key, _ in around), *lines, *held.stores(around)]
         return self._if_it_runs(lines, loop, facts)
 
     def _if_it_runs(self, lines: list[str], loop: For, facts: Facts) -> list[str]:
@@ -446,7 +454,7 @@ class TileCode:
         """Nothing, but no compiler keeps elements for the next iteration across it."""
         return ['__asm__ volatile("" : : : "memory");'] if self._shared_rows.are_left else []
 
-    def _emptied_registers(self) -> list[str]:
+    def emptied_registers(self) -> list[str]:
         """Nothing, but registers are empty behind it: for sums in a buffer, whose last steps stand beside the tile.
 
         A constant of those steps that gcc keeps in a register meanwhile lets it spill sums in every iteration.
@@ -454,9 +462,8 @@ class TileCode:
         summed = {access.array for instance in instances(self.tile.body)
                   for access in statement_at(self.scop, instance).writes}
         in_buffer = any(name in summed and temporary.kept for name, temporary in self.temporaries.items())
-        if not in_buffer or self.edge is None or self.vector_registers not in (16, 32):
-            return []
-        return [f"{self.index.macros.use(f'empty_registers_{self.vector_registers}')}();"]
+        wanted = in_buffer and not self.emptied and self.edge is not None and self.vector_registers in (16, 32)
+        return [f"{self.index.macros.use(f'empty_registers_{self.vector_registers}')}();"] if wanted else []
 
     def _place(self, key: Reach) -> CText:
         temporary = self.temporaries.get(key.array)
@@ -476,21 +483,6 @@ class TileCode:
         temporary = self.temporaries.get(partial.array)
         key = Reach(partial.array, forms if temporary is None else temporary.subscripts(forms), Lanes.UNIFORM, 1)
         return self._place(key)
-
-    def _memory(self, key: Reach, piece: Piece, held: _Held) -> CText:
-        """The place in memory that a register stands for."""
-        element = held.copies.get(key) or self._place(key)
-        return vector_at(element, self._type(key, piece)) if piece.vector else element
-
-
-@dataclass(frozen=True)
-class _Held:
-    """Registers by element, the loop around which each array's live, which elements are written, and copies of them."""
-
-    registers: dict[Reach, Piece]
-    levels: dict[str, int]
-    written: frozenset[Reach]
-    copies: Mapping[Reach, CText]
 
 
 def _depends(key: Reach, names: frozenset[str]) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from math import prod
 
 from polysched.emit_c.limits import LIMITS
@@ -16,6 +15,7 @@ from polysched.emit_c.register_tiles.tile_accesses import Lanes, Point, Reach, p
 from polysched.emit_c.scalar_code.c_text import CText
 from polysched.emit_c.scalar_code.expressions import ExpressionPrinter
 from polysched.emit_c.scalar_code.heap import constant_elements, constant_extents
+from polysched.records import dataclass
 from polysched.scop.scop import Scop
 from polysched.target.target import Target
 from polysched.tiling.footprints.streams import beyond, fetched, fetched_ahead

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import count
 
 from polysched.emit_c.loop_ir.names import TakenNames, identifier_of
 from polysched.emit_c.register_tiles.tile_accesses import Reach
 from polysched.emit_c.scalar_code.c_text import CText
+from polysched.records import dataclass
 from polysched.scop.dtypes import DType
 
 

@@ -13,7 +13,6 @@ transposing", IEEE Transactions on Computers C-21(7), 1972.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.index import Variable, substitute, variable, variables
@@ -25,6 +24,7 @@ from polysched.emit_c.scalar_code.c_text import CText
 from polysched.emit_c.scalar_code.vector_types import VectorTypes, has_vectors
 from polysched.emit_c.vector_code.tile_scope import Piece
 from polysched.emit_c.vector_code.vector_expressions import vector_at
+from polysched.records import dataclass
 from polysched.scop.scop import Scop
 
 MOST_BLOCKS = LIMITS.most_transposed_blocks

@@ -9,11 +9,11 @@ Source: as for `transposition`; here with buffers on both sides, so that a tile 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from polysched.emit_c.scalar_code.statements import braced
 from polysched.emit_c.scalar_code.vector_types import VectorTypes
 from polysched.emit_c.vector_code.transposition import halves
+from polysched.records import dataclass
 from polysched.scop.dtypes import DType
 
 ALIGNED = " __attribute__((aligned(64)))"

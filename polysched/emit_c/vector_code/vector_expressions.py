@@ -8,7 +8,7 @@ beside a vector of its own type.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from polysched.emit_c.bodies.array_bounds import can_be_read, inside_array
 from polysched.emit_c.bodies.wrapping_sums import without_overflow
@@ -21,6 +21,7 @@ from polysched.emit_c.scalar_code.vector_types import VectorTypes, has_vectors
 from polysched.emit_c.vector_code.conversion_steps import conversion_steps
 from polysched.emit_c.vector_code.tile_scope import Piece, TileScope
 from polysched.emit_c.vector_math import VectorMath, has_vector_function
+from polysched.records import dataclass
 from polysched.scop.body import (
     ARITHMETIC,
     COMPARISON,

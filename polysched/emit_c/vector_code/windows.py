@@ -11,7 +11,6 @@ Rows of the pointer's type begin at the window, not where rows of the array do; 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from polysched.emit_c.loop_ir.facts import depends_on
 from polysched.emit_c.loop_ir.index import Linear, constant, substitute
@@ -22,6 +21,7 @@ from polysched.emit_c.scalar_code.c_text import CText
 from polysched.emit_c.scalar_code.expressions import element_template, fill_element
 from polysched.emit_c.scalar_code.index_printer import IndexPrinter
 from polysched.emit_c.vector_code.tile_scope import Piece
+from polysched.records import dataclass
 from polysched.scop.scop import Array
 
 

@@ -9,7 +9,7 @@ of the C library, lane by lane.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from polysched.emit_c.loop_ir.names import TakenNames
 from polysched.emit_c.scalar_code.vector_types import VectorTypes
@@ -28,6 +28,7 @@ from polysched.emit_c.vector_math.notation import PRIMITIVES, Form, Program, par
 from polysched.emit_c.vector_math.quotients import has_quotient, quotient_definition
 from polysched.emit_c.vector_math.rare_lanes import RARELY, rare_lanes_definition
 from polysched.emit_c.vector_math.register_tables import BY_REGISTER, TABLE_BITS, TABLES, by_register, table_definition
+from polysched.records import dataclass
 from polysched.scop.dtypes import FLOAT32, FLOAT64, DType
 from polysched.target.costs import SHIPPED
 from polysched.target.one_line import OneLine

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from polysched.emit_c.scalar_code.vector_types import VectorTypes
+from polysched.records import dataclass
 from polysched.scop.dtypes import FLOAT32, FLOAT64, INT32, INT64, DType
 
 _LINE = re.compile(r"([RIMDJ]) (\w+) = (.*);")

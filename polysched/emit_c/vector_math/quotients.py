@@ -17,8 +17,7 @@ on a Xeon with AMX, from the first cache, with one product more (a second correc
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from polysched.records import dataclass
 from polysched.scop.dtypes import DType
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from polysched.emit_c.loop_ir.names import TakenNames
 from polysched.emit_c.scalar_code.statements import INDENT
@@ -19,6 +18,7 @@ from polysched.emit_gpu.scratchpad.texts import (
 )
 from polysched.gpu.scratchpad.plan import Buffer, CubePlan, Feed, GroupPlan
 from polysched.gpu.scratchpad.stages import CubeOperand, Loop
+from polysched.records import dataclass
 
 ElementText = Callable[[str, list[str]], str]
 """C of an element of an array by its subscripts, where the array is while a tile runs."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import islpy as isl
 
@@ -33,6 +32,7 @@ from polysched.gpu.scratchpad.choice import PlacedGroup
 from polysched.gpu.scratchpad.instructions import last_use
 from polysched.gpu.scratchpad.plan import Buffer, Home
 from polysched.gpu.scratchpad.stages import CubeStage, VectorStage
+from polysched.records import dataclass
 from polysched.scheduling.tree.loop_tree import multi_union_pw_aff
 from polysched.scop.scop import Array, Scop, Storage
 from polysched.scop.shown import Shown

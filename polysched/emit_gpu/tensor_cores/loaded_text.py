@@ -5,12 +5,12 @@ Source: PTX ISA, 9.7.14.4, "Warp-level Matrix Instructions using wmma".
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from polysched.emit_gpu.tensor_cores.loops import TensorLoops
 from polysched.emit_gpu.tensor_cores.text import WORD, TensorPrinter, by_asm, function_name, indented, unrolled
 from polysched.gpu.limits import LIMITS
+from polysched.records import dataclass
 from polysched.scop.dtypes import FLOAT32
 from polysched.tensorize.description.intrinsic import Intrinsic
 from polysched.tensorize.intrinsics.nvidia_mma import COLUMN, ROW, WMMA_ALIGNMENT, WMMA_BY_NAME, WMMA_RESULTS

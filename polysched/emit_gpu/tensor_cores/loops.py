@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import islpy as isl
 
@@ -12,6 +12,7 @@ from polysched.emit_gpu.fixed_values import bounds, when
 from polysched.gpu.instances import fixed, image_of
 from polysched.gpu.mapping import Launch, Phase, TensorOperand, TensorProduct
 from polysched.gpu.staging import Names, element_of
+from polysched.records import dataclass
 from polysched.scop.scop import Scop
 
 

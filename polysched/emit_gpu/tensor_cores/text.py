@@ -8,7 +8,6 @@ column g of the right one; along the sum it has what fills 32 bits from t on.  F
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from polysched.emit_c.loop_ir.index import Linear
@@ -21,6 +20,7 @@ from polysched.emit_gpu.names import DeviceNames
 from polysched.emit_gpu.tensor_cores.loops import TensorLoops, TensorMatrix
 from polysched.gpu.mapping import Launch
 from polysched.gpu.staging import Names
+from polysched.records import dataclass
 from polysched.scop.dtypes import FLOAT32
 from polysched.tensorize.description.intrinsic import Intrinsic
 

@@ -10,13 +10,12 @@ Layout", "Register Fragments", and "Async Proxy".
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from polysched.emit_c.scalar_code.statements import INDENT
 from polysched.emit_gpu.dialect import device_type
 from polysched.emit_gpu.tensor_cores.loops import TensorLoops, TensorMatrix
 from polysched.emit_gpu.tensor_cores.text import WORD, TensorPrinter, by_asm, function_name, indented, unrolled
 from polysched.gpu.wgmma import CORE_BYTES, CORE_ROWS, JOINED, WGMMA_BY_NAME
+from polysched.records import dataclass
 from polysched.scop.dtypes import FLOAT32
 from polysched.tensorize.description.intrinsic import Intrinsic
 

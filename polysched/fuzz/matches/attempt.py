@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from polysched.errors import IllegalScheduleError, NoIntrinsicMatchError
 from polysched.fuzz.matches.pairs import Pair, description_text
 from polysched.pipeline import analysed
 from polysched.pipeline.way import lowered_with_fallbacks
+from polysched.records import dataclass
 from polysched.scheduling import ALGORITHMS
 from polysched.scop.scop import Scop, Storage
 from polysched.tensorize.called import call_function

@@ -6,11 +6,12 @@ Descriptions and programs are both written in it.  It shares no code with what r
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass, replace
 from functools import cache, cached_property
 from typing import Any, TypeAlias, TypeVar
 
 from polysched.fuzz.affine import Affine
+from polysched.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -14,6 +13,7 @@ from polysched.fuzz.matches.pairs import pair
 from polysched.fuzz.matches.records import CRASH, TIMEOUT, PairRecord
 from polysched.fuzz.time_limit import place_of_end
 from polysched.measure.processes.isolation import ChildEnd, Limits, run_isolated
+from polysched.records import dataclass
 
 WORKER = "polysched.fuzz.matches.worker"
 REPORT_FACTOR = 12.0

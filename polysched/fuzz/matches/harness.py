@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from polysched.errors import CompileError
@@ -17,6 +16,7 @@ from polysched.fuzz.matches.attempt import Emission
 from polysched.fuzz.matches.c_tree import TYPES, Function
 from polysched.fuzz.matches.pairs import Pair
 from polysched.measure.processes.execution import run_program
+from polysched.records import dataclass
 from polysched.target import Compiler
 from polysched.tensorize.description.exact_arithmetic import PRELUDE
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 
 from polysched.fuzz.matches import near_misses, words
@@ -23,6 +23,7 @@ from polysched.fuzz.matches.c_tree import (
 )
 from polysched.fuzz.matches.loop_words import embedded, with_values
 from polysched.fuzz.matches.units import BRANCHES, Unit, unit
+from polysched.records import dataclass
 
 PROGRAMS_PER_UNIT = 8
 SAME, NEAR_MISS = "same", "near miss"

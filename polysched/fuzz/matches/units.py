@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from polysched.fuzz.affine import Affine
 from polysched.fuzz.matches.c_tree import (
@@ -33,6 +32,7 @@ from polysched.fuzz.matches.c_tree import (
     type_of,
     walk,
 )
+from polysched.records import dataclass
 
 NAME = "unit"
 NARROW = ("int8_t", "uint8_t", "int16_t", "uint16_t")

@@ -10,7 +10,7 @@ import time
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from polysched.fuzz.matches.records import CRASH, MATCHED, REFUSED, TIMEOUT, WRO
 from polysched.fuzz.matches.shrinking import shrink
 from polysched.fuzz.time_limit import OutOfTime, time_limit, watchdog
 from polysched.measure.processes.child_side import Reporter, start
+from polysched.records import dataclass
 from polysched.scop import all_from_c_file
 from polysched.scop.scop import Scop
 from polysched.target import find_compiler

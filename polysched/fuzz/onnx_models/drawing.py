@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from random import Random
 from typing import Any, TypeAlias
 
 import numpy as np
+
+from polysched.records import dataclass
 
 EXTENTS = (1, 1, 2, 3, 4, 5, 7, 8, 9, 17)
 VERSIONS = (7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23)

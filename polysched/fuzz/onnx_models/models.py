@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from random import Random
 from typing import Any
 
@@ -15,6 +14,7 @@ import numpy as np
 
 from polysched.fuzz.onnx_models import movement, pointwise, sequences, sums, windows
 from polysched.fuzz.onnx_models.drawing import ModelDrawing
+from polysched.records import dataclass
 
 FAMILIES: tuple[tuple[tuple[Callable[[ModelDrawing], None], ...], int], ...] = (
     (pointwise.WAYS, 4), (movement.WAYS, 4), (windows.WAYS, 3), (sums.WAYS, 3), (sequences.WAYS, 2))

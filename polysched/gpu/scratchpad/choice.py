@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from itertools import product
 from math import ceil, prod
 
@@ -19,6 +18,7 @@ from polysched.gpu.scratchpad.plan import GroupPlan, coordinate_ranges
 from polysched.gpu.scratchpad.planner import Planner
 from polysched.gpu.scratchpad.simulation import simulate
 from polysched.gpu.scratchpad.stages import CubeStage, stages_of
+from polysched.records import dataclass
 from polysched.target.scratchpads.description import ScratchpadTarget
 from polysched.tensorize.matching.mapping import Match
 

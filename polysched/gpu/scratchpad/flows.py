@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 import islpy as isl
 
@@ -13,6 +12,7 @@ from polysched.errors import UnsupportedScopError
 from polysched.gpu.mapping import Launch
 from polysched.gpu.scratchpad.groups import active_inside
 from polysched.gpu.scratchpad.stages import CubeStage, Stage
+from polysched.records import dataclass
 from polysched.scop.scop import Access, AccessKind, Statement
 
 

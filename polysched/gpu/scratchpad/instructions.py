@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from itertools import product
 from math import ceil, prod
 
@@ -13,6 +12,7 @@ from polysched.gpu.boxes import Edge, box_of
 from polysched.gpu.instances import image_of
 from polysched.gpu.scratchpad.plan import Buffer, CubePlan, Feed, GroupPlan, Home
 from polysched.gpu.scratchpad.stages import CubeOperand, CubeStage, Loop, VectorStage
+from polysched.records import dataclass
 from polysched.scop.scop import Scop
 from polysched.target.scratchpads.description import MEMORY, Move, ScratchpadTarget
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from math import ceil, prod
 from typing import Any
@@ -17,6 +16,7 @@ from polysched.gpu.scratchpad.choice import PlacedGroup
 from polysched.gpu.scratchpad.instructions import Costing
 from polysched.gpu.scratchpad.simulation import Timeline, simulate
 from polysched.gpu.scratchpad.stages import CubeStage
+from polysched.records import dataclass
 from polysched.scheduling.schedule import Schedule
 from polysched.scop.scop import Scop
 from polysched.scop.shown import Shown

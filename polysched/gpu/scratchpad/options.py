@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from polysched.errors import UsageError
+from polysched.records import dataclass
 from polysched.target.one_line import OneLine
 
 

@@ -7,12 +7,12 @@ with the buffers that are in use together and the bytes that they lack.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from math import ceil
 
 from polysched.errors import BudgetExceededError, UnsupportedScopError
 from polysched.gpu.limits import LIMITS
 from polysched.gpu.scratchpad.plan import Buffer
+from polysched.records import dataclass
 from polysched.scheduling.solving.cp_sat import cp_sat, new_model
 from polysched.target.scratchpads.description import Memory, ScratchpadTarget
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import ceil, prod
 
 import islpy as isl
@@ -12,6 +11,7 @@ from polysched.gpu.boxes import Edge
 from polysched.gpu.instances import fixed, image_of, within
 from polysched.gpu.mapping import Launch
 from polysched.gpu.scratchpad.stages import CubeOperand, CubeStage, Loop, Stage
+from polysched.records import dataclass
 from polysched.target.scratchpads.description import Move
 
 

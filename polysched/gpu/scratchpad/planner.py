@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from math import ceil, prod
 
 import islpy as isl
@@ -15,6 +14,7 @@ from polysched.gpu.mapping import Launch
 from polysched.gpu.scratchpad.flows import Flows
 from polysched.gpu.scratchpad.plan import Buffer, CubePlan, Feed, GroupPlan, Home, coordinate_ranges, tile_domain
 from polysched.gpu.scratchpad.stages import CubeOperand, CubeStage, Loop, Stage
+from polysched.records import dataclass
 from polysched.scop.scop import Access, Scop, Statement
 from polysched.target.scratchpads.description import MEMORY, Move, ScratchpadTarget
 

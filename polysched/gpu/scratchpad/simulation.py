@@ -7,13 +7,14 @@ nobody uses any byte that it writes.  Instructions of two groups never run at th
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from polysched.errors import BudgetExceededError
 from polysched.gpu.limits import LIMITS
 from polysched.gpu.scratchpad.instructions import Instruction, Place
 from polysched.gpu.scratchpad.placement import Placement
+from polysched.records import dataclass
 from polysched.scop.provided import provided
 from polysched.scop.shown import Shown
 from polysched.target.scratchpads.description import ScratchpadTarget

@@ -7,7 +7,7 @@ the other, each for its whole tile.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 import islpy as isl
@@ -17,6 +17,7 @@ from polysched.gpu.instances import fixed
 from polysched.gpu.mapping import Launch
 from polysched.gpu.products import needs_more, product_groups
 from polysched.gpu.scratchpad.groups import active_inside
+from polysched.records import dataclass
 from polysched.scop.body import Assign, Binary, Call, Expr, Literal, Load, Select, Unary, statement_expressions, walk
 from polysched.scop.points import fix_parameters, isl_value, with_sizes
 from polysched.scop.scop import Access, Scop, Statement

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from polysched.graph.values.element_types import is_narrow
 from polysched.graph.values.graph import Graph, Node
 from polysched.graph.values.sizes import Size
 from polysched.graph.values.types import TensorType
+from polysched.records import dataclass
 from polysched.scop.box_points import MOST_DIMENSIONS
 from polysched.scop.dtypes import BOOL, INT32, INT64, DType
 from polysched.target.newest import Newest

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,6 +10,7 @@ from polysched.graph.operators.extents import extent_of
 from polysched.graph.operators.operator import Kind, Operator, Site, one_type
 from polysched.graph.values.sizes import Size
 from polysched.graph.values.types import TensorType
+from polysched.records import dataclass
 from polysched.scop.dtypes import BOOL
 from polysched.scop.expression import Expression, Tensor, axis, compute
 from polysched.scop.expression import sum as sum_of

@@ -18,7 +18,6 @@ it (a group of nodes for one compiler, a fused kernel), and `inline_calls` puts 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -27,6 +26,7 @@ from polysched.graph.operators.operator import Kind, Operator, Site
 from polysched.graph.values.graph import Node
 from polysched.graph.values.sizes import Size
 from polysched.graph.values.types import TensorType
+from polysched.records import dataclass
 
 IF, LOOP, SCAN, CALL = "If", "Loop", "Scan", "Call"
 BRANCH, REPEAT = "Branch", "Repeat"

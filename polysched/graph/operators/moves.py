@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from polysched.graph.values.sizes import Size, SizeLike
+from polysched.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import Any, TypeAlias
 
@@ -16,6 +16,7 @@ from polysched.graph.values.element_types import NarrowType
 from polysched.graph.values.graph import Node
 from polysched.graph.values.sizes import Size
 from polysched.graph.values.types import TensorType
+from polysched.records import dataclass
 from polysched.scop.dtypes import DType
 from polysched.scop.expression import Expression, Tensor
 from polysched.scop.expression.updates import Step

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,6 +10,7 @@ from polysched.graph.operators.builder import Builder
 from polysched.graph.operators.operator import Kind, Operator, Site
 from polysched.graph.values.sizes import Size, SizeLike
 from polysched.graph.values.types import TensorType
+from polysched.records import dataclass
 
 GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
 DEFAULT = {"RNN": ("Tanh",), "GRU": ("Sigmoid", "Tanh"), "LSTM": ("Sigmoid", "Tanh", "Tanh")}

@@ -6,7 +6,6 @@ Source: the ONNX operator Resize, version 19, and its reference in `onnx.referen
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from polysched.graph.limits import LIMITS
 from polysched.graph.operators.builder import Builder
 from polysched.graph.operators.operator import Kind, Operator, Site
 from polysched.graph.values.types import TensorType
+from polysched.records import dataclass
 
 ROI, SCALES, SIZES = 1, 2, 3
 

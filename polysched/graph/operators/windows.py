@@ -8,7 +8,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from polysched.graph.operators.extents import extent_of
 from polysched.graph.operators.operator import Kind, Operator, Site, one_type
 from polysched.graph.values.sizes import Size
 from polysched.graph.values.types import TensorType
+from polysched.records import dataclass
 from polysched.scop.dtypes import FLOAT16, FLOAT32, INT64, DType
 from polysched.scop.expression import Expression, Tensor, argmax, axis, compute, maximum, where
 from polysched.scop.expression import max as largest

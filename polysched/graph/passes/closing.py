@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from polysched.graph.evaluation.typed_builder import TypedBuilder
 from polysched.graph.operators.control import BRANCH, REPEAT
 from polysched.graph.values.graph import Attribute, Graph, Node
 from polysched.graph.values.types import TensorType
+from polysched.records import dataclass
 from polysched.scop.dtypes import BOOL, INT64
 
 Resolve = Callable[[Graph], Graph]

@@ -6,7 +6,7 @@ Sequences and optionals go with it: a loop may make them, a branch may ask for t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from polysched.graph.passes.closing import Form, closed_branch, closed_loop
 from polysched.graph.passes.names import fresh_names
 from polysched.graph.values.graph import Graph, Node
 from polysched.graph.values.sizes import Size
+from polysched.records import dataclass
 from polysched.scop.dtypes import BOOL, INT64
 
 

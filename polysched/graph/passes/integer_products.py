@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from polysched.graph.passes.rewriting import Rewriting, rewritten
 from polysched.graph.values.graph import Graph, Node
+from polysched.records import dataclass
 from polysched.scop.dtypes import FLOAT32, INT8, UINT8
 
 VIEWS = ("Reshape", "Transpose", "Squeeze", "Unsqueeze", "Flatten", "Identity")

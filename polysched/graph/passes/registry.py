@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from polysched.graph.passes.arguments import split_arguments
 from polysched.graph.passes.calls import basic_block_form, defuse, inline_calls
@@ -31,6 +30,7 @@ from polysched.graph.passes.parallel import combine_parallel
 from polysched.graph.passes.precision import mixed_precision
 from polysched.graph.passes.simple import fold_constants, with_types
 from polysched.graph.values.graph import Graph
+from polysched.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from heapq import heapify, heappop, heappush
 from typing import Any
 
@@ -11,6 +11,7 @@ from polysched.graph.limits import LIMITS
 from polysched.graph.planning.partition import Beside, Group
 from polysched.graph.planning.patterns import Pattern, bits_of
 from polysched.graph.values.graph import Graph
+from polysched.records import dataclass
 from polysched.scheduling.solving.cp_sat import cp_sat, new_model
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from html import escape
 
 from polysched.graph.evaluation.inference import infer
 from polysched.graph.limits import LIMITS
 from polysched.graph.planning.plan import Plan
 from polysched.graph.planning.steps import Copies, Either, Kernel, Part, Sizes, Step, Together, walked
+from polysched.records import dataclass
 
 WIDTH, LINE, GAP, LETTERS = 170, 15, 28, 24
 """Pixels: of a box, of a line of text, between boxes; and the letters that a line of a box has room for."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from polysched.errors import UnsupportedGraphError
@@ -15,6 +13,7 @@ from polysched.graph.operators.registry import operator_of
 from polysched.graph.planning.partition import PADDED, takes_epilogue
 from polysched.graph.values.graph import Graph, Node
 from polysched.graph.values.types import TensorType
+from polysched.records import dataclass
 from polysched.scop.dtypes import BOOL
 from polysched.scop.expression import Expression, Tensor, axis, build, compute, not_equal, placeholder, update
 from polysched.scop.expression import loop as repeat

@@ -15,7 +15,7 @@ Source: Z. Zheng et al., "FusionStitching", arXiv 2009.10924, section 5.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from polysched.errors import PolyschedError
 from polysched.graph.evaluation.inference import infer
@@ -28,6 +28,7 @@ from polysched.graph.planning.partition import Beside, Group, partition
 from polysched.graph.planning.patterns import Nodes, Pattern, Patterns
 from polysched.graph.values.graph import Graph
 from polysched.graph.values.text import to_text
+from polysched.records import dataclass
 from polysched.target.target import Target, host
 
 

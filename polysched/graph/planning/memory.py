@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from bisect import insort
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from polysched.graph.limits import LIMITS
+from polysched.records import dataclass
 from polysched.target.target import BUFFER_ALIGNMENT_BYTES
 
 ALIGNMENT = BUFFER_ALIGNMENT_BYTES

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
 import numpy as np
@@ -14,6 +14,7 @@ from polysched.graph.planning.steps import Carried, Either, Part, Repetition, Ro
 from polysched.graph.values.graph import Graph, Node
 from polysched.graph.values.sizes import Size
 from polysched.graph.values.types import TensorType
+from polysched.records import dataclass
 
 
 class RegionPlan(Protocol):

@@ -9,7 +9,7 @@ an equal border stands in the same memory from before, and nothing was written o
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from polysched.graph.evaluation.inference import Inferred, site_of
 from polysched.graph.operators.moves import Move
@@ -19,6 +19,7 @@ from polysched.graph.planning.partition import PADDED, Beside, Group, fragment_o
 from polysched.graph.planning.steps import Copies, Kernel, Sizes, Step, Together
 from polysched.graph.values.graph import Graph, Node
 from polysched.graph.values.types import TensorType
+from polysched.records import dataclass
 
 
 def padded_in_place(graph: Graph, groups: Sequence[Group | Beside], inferred: Inferred) -> tuple[Group | Beside, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from polysched.graph.operators.registry import operator_of
 from polysched.graph.values.graph import Graph, Node
 from polysched.graph.values.sizes import Size
 from polysched.graph.values.types import TensorType
+from polysched.records import dataclass
 
 PADDED = "PadConstant"
 """The operator that a kernel may end with: it writes what is inside, and steps of their own what is around it."""

@@ -9,7 +9,7 @@ Source: Z. Zheng et al., "FusionStitching", arXiv 2009.10924, section 5 (pattern
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import isqrt
 
 from polysched.errors import PolyschedError
@@ -19,6 +19,7 @@ from polysched.graph.operators.operator import Kind
 from polysched.graph.operators.registry import operator_of
 from polysched.graph.planning.partition import Beside, Group, fragment_of, is_inlined
 from polysched.graph.values.graph import Graph
+from polysched.records import dataclass
 from polysched.target.target import Target
 
 Nodes = tuple[int, ...]

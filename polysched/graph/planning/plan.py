@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 from polysched.graph.evaluation.inference import Inferred, infer, site_of
@@ -17,6 +17,7 @@ from polysched.graph.planning.steps import Copies, Either, Kernel, Part, Repetit
 from polysched.graph.values.graph import Graph, Node
 from polysched.graph.values.sizes import Size
 from polysched.graph.values.types import TensorType
+from polysched.records import dataclass
 from polysched.scop.provided import provided
 from polysched.target.one_line import OneLine
 

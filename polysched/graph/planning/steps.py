@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
 from polysched.graph.operators.moves import Move
 from polysched.graph.values.graph import Graph
 from polysched.graph.values.sizes import Size
+from polysched.records import dataclass
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -11,13 +11,14 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from io import BufferedReader
 from pathlib import Path
 
 import numpy as np
 
 from polysched.graph.limits import LIMITS
+from polysched.records import dataclass
 
 GRAPH, INITIALIZER, DATA_TYPE, SEGMENT, RAW_DATA = 7, 5, 2, 3, 9
 """Fields of `ModelProto`, `GraphProto`, and `TensorProto`."""

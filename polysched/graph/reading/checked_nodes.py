@@ -6,13 +6,13 @@ than the model.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from polysched.errors import ModelFileError, UnsupportedGraphError
 from polysched.graph.limits import LIMITS
 from polysched.graph.operators.registry import DOMAINS
+from polysched.records import dataclass
 
 _ELSEWHERE = frozenset().union(*DOMAINS.values())
 

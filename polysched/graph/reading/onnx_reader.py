@@ -8,7 +8,7 @@ of their name.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -28,6 +28,7 @@ from polysched.graph.values.element_types import element_type
 from polysched.graph.values.graph import Attribute, Graph, Node
 from polysched.graph.values.sizes import Size
 from polysched.graph.values.types import TensorType
+from polysched.records import dataclass
 from polysched.scop.box_points import MOST_DIMENSIONS
 
 if TYPE_CHECKING:

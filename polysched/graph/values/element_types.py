@@ -5,13 +5,13 @@ NumPy has the narrow ones from the package ml_dtypes, which onnx brings: an elem
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from polysched.errors import UnsupportedGraphError
+from polysched.records import dataclass
 from polysched.scop.construction.promotion import from_numpy, to_numpy
 from polysched.scop.dtypes import BFLOAT16, BY_NAME, LONGDOUBLE, UINT8, UINT16, DType, Kind
 

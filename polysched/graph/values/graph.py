@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from polysched.errors import UnsupportedGraphError
 from polysched.graph.values.types import TensorType
+from polysched.records import dataclass
 from polysched.scop.provided import provided
 from polysched.target.one_line import OneLine
 

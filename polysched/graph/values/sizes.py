@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from polysched.errors import UnsupportedGraphError
+from polysched.records import dataclass
 
 Atom: TypeAlias = "str | Quotient"
 SizeLike: TypeAlias = "Size | int"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from polysched.errors import UnsupportedGraphError
 from polysched.graph.values.element_types import array_type, element_type
 from polysched.graph.values.sizes import Size, SizeLike, product
+from polysched.records import dataclass
 from polysched.scop.dtypes import LONGDOUBLE, DType
 from polysched.target.one_line import OneLine
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
 from typing import Any
 
@@ -15,6 +15,7 @@ from polysched.measure.processes.isolation import End, Limits, run_isolated
 from polysched.measure.processes.threads import thread_environment
 from polysched.measure.processes.workspace import workspace
 from polysched.measure.timing.machine import available_cores
+from polysched.records import dataclass
 from polysched.target import Compiler
 
 STRAYED = "the original code writes beside"   # how failures begin for which the program is to blame

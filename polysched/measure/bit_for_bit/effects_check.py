@@ -14,13 +14,14 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from pycparser import c_ast
 
 from polysched.measure.processes.execution import run_program
 from polysched.measure.processes.workspace import workspace
+from polysched.records import dataclass
 from polysched.scop.c_frontend.declarations.effects import DeclaredEffects, Section
 from polysched.scop.c_frontend.frontend import effects_of
 from polysched.scop.c_frontend.parse import c_text, parse

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from polysched.emit_c.alternatives.replacement_check import ReplacementCheck
 from polysched.errors import CompileError
@@ -15,6 +14,7 @@ from polysched.measure.processes.isolation import ChildEnd, End, Limits, run_iso
 from polysched.measure.processes.threads import thread_environment, usable_processors
 from polysched.measure.processes.workspace import workspace
 from polysched.measure.timing.machine import available_cores
+from polysched.records import dataclass
 from polysched.target import Compiler
 
 CHILD_MODULE = "polysched.measure.bit_for_bit.race_run"

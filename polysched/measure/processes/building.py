@@ -7,12 +7,12 @@ import re
 import subprocess
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from polysched.errors import CompileError
 from polysched.measure.processes.narrow_headers import with_narrow_headers
 from polysched.measure.processes.spills import spilled_vectors
+from polysched.records import dataclass
 from polysched.target import Compiler
 from polysched.target.one_line import OneLine
 

@@ -8,10 +8,10 @@ file-scope variables stand.  A `main` in the source gets another name.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
+from polysched.records import dataclass
 from polysched.scop.dtypes import DType
 
 RENAMED_MAIN = "polysched_original_main"

@@ -19,13 +19,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from polysched.records import dataclass
 from polysched.target.one_line import OneLine
 
 logger = logging.getLogger(__name__)

@@ -8,11 +8,11 @@ from __future__ import annotations
 import json
 import os
 import sys
-from dataclasses import dataclass
 from functools import lru_cache
 
 from polysched.emit_gpu.opencl_wheels import wheel_flags, wheels
 from polysched.measure.processes.execution import run_program
+from polysched.records import dataclass
 
 SECONDS = 60.0
 """For drivers to start."""

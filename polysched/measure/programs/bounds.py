@@ -7,13 +7,13 @@ data-dependent subscript is kept in bounds by the values that its index array is
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import reduce
 
 import islpy as isl
 
 from polysched.errors import SourceLocation, UsageError
 from polysched.measure.programs.subscript_reach import largest_subscript
+from polysched.records import dataclass
 from polysched.scop.body import passed_references
 from polysched.scop.points import fix_parameters, value_at, with_sizes
 from polysched.scop.scop import Access, Array, Scop, Statement

@@ -7,7 +7,6 @@ each.  Copies into packed buffers, vectors, prefetches and other threads are lef
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,6 +20,7 @@ from polysched.measure.programs.bounds import extents_at
 from polysched.measure.programs.cache_source import Place, simulator_text, statement_text
 from polysched.measure.programs.instance_trace import traced_function
 from polysched.measure.programs.point_count import count_points
+from polysched.records import dataclass
 from polysched.scop.points import fix_parameters
 from polysched.scop.scop import Scop
 from polysched.target import Compiler, find_compiler

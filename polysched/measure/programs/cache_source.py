@@ -11,11 +11,11 @@ Source: M. D. Hill, A. J. Smith, "Evaluating Associativity in CPU Caches", IEEE 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import islpy as isl
 
 from polysched.errors import UsageError
+from polysched.records import dataclass
 from polysched.scop.plain_c import c_condition, c_expression
 from polysched.scop.points import fix_parameters
 from polysched.scop.scop import Access, Scop, Statement

@@ -8,13 +8,13 @@ equals itself only.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from polysched.measure.programs.inputs import FLOATS, as_numbers
+from polysched.records import dataclass
 
 NDArray = npt.NDArray[Any]
 

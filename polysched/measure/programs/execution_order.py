@@ -13,11 +13,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
 from polysched.dependence.reductions import find_reductions
 from polysched.errors import IllegalScheduleError
+from polysched.records import dataclass
 from polysched.scop.points import fix_parameters, instances_in_order, pairs_of
 from polysched.scop.scop import AccessKind, Scop
 

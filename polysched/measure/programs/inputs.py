@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from polysched.records import dataclass
 from polysched.target.target import BUFFER_ALIGNMENT_BYTES
 
 NDArray = npt.NDArray[Any]

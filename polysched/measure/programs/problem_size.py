@@ -7,7 +7,6 @@ parameters, a size that runs for about a second; the number of time steps then f
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from itertools import starmap
 from math import prod
@@ -17,6 +16,7 @@ import islpy as isl
 from polysched.errors import UsageError
 from polysched.measure.programs.bounds import StrayAccess, check_sizes, extents_at, stray_accesses, valid_sizes
 from polysched.measure.programs.c_integers import evaluate, names_in
+from polysched.records import dataclass
 from polysched.scop.points import fix_parameters, isl_value, with_sizes
 from polysched.scop.scop import Scop
 

@@ -8,11 +8,12 @@ short.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
 import islpy as isl
 
+from polysched.records import dataclass
 from polysched.scop.body import (
     COMPARISON,
     LOGICAL,

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection
-from dataclasses import dataclass
 
 import numpy as np
+
+from polysched.records import dataclass
 
 FACTOR = 2
 MOST_BYTES = 256 << 20

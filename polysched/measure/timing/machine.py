@@ -8,9 +8,9 @@ import platform
 import subprocess
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+from polysched.records import dataclass
 from polysched.version import __version__
 
 VECTOR_FLAGS = ("sse2", "avx", "avx2", "fma", "avx512f", "avx512bw", "avx512vl", "avx512_vnni", "avx_vnni",

@@ -14,7 +14,7 @@ import resource
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from functools import partial
 from typing import Any
 
@@ -35,6 +35,7 @@ from polysched.measure.programs.inputs import (
 )
 from polysched.measure.timing.cold_cache import FlushMemory, flush_from
 from polysched.measure.timing.race import pairs as alternating
+from polysched.records import dataclass
 
 PERTURBATION_ROUNDOFFS = 8.0
 

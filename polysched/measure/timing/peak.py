@@ -12,7 +12,7 @@ import logging
 import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from polysched.measure.processes.threads import thread_environment
 from polysched.measure.processes.workspace import workspace
 from polysched.measure.timing.machine import available_cores, busy_cores, describe_machine
 from polysched.measure.timing.peak_source import peak_program
+from polysched.records import dataclass
 from polysched.target import Compiler, Target, host
 
 logger = logging.getLogger(__name__)

@@ -7,9 +7,9 @@ cycles and two pipes), and ends in a value that is stored, so the compiler canno
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from polysched.measure.timing.peak_tiles import tile_kernels
+from polysched.records import dataclass
 
 CHAINS = 12
 STREAM_CHAINS = 8

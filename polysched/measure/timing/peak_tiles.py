@@ -10,7 +10,8 @@ tile of 16 rows of 64 bytes with one of 64 columns of 64 bytes.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from polysched.records import dataclass
 
 SUFFIX = "_tiles"
 ACCUMULATORS = 6

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from polysched.measure.timing.statistics import CONFIDENCE, median_interval
+from polysched.records import dataclass
 from polysched.target.one_line import OneLine
 
 S = TypeVar("S")

@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import comb
 
+from polysched.records import dataclass
 from polysched.target.one_line import OneLine
 
 CONFIDENCE = 0.95

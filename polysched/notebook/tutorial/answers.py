@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
 
 from polysched.errors import PolyschedError, UsageError
+from polysched.records import dataclass
 from polysched.scop.shown import Shown
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from polysched.notebook.tutorial.answers import Verdict, as_number, as_text, right, wrong
+from polysched.records import dataclass
 from polysched.scop import from_c_text
 from polysched.scop.body import Binary, walk
 from polysched.scop.scop import Scop

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import islpy as isl
 
@@ -11,6 +10,7 @@ from polysched.dependence.dependences import Dependences
 from polysched.errors import IllegalScheduleError, UsageError
 from polysched.notebook.tutorial.answers import Verdict, as_number, as_text, right, sizes_text, wrong
 from polysched.notebook.tutorial.pairs import at_sizes, read_pair, read_relation, touched
+from polysched.records import dataclass
 from polysched.scheduling.primitives import Skew, Step
 from polysched.scheduling.schedule import Schedule
 from polysched.scheduling.steps import apply

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 import islpy as isl
 
@@ -12,6 +11,7 @@ from polysched.errors import UsageError
 from polysched.measure.programs.point_count import count_points
 from polysched.notebook.tutorial.answers import Verdict, as_text, as_words, right, sizes_text, wrong
 from polysched.notebook.tutorial.sets import first_point, require_parameters
+from polysched.records import dataclass
 from polysched.scop.points import fix_parameters, points_of
 from polysched.scop.scop import Access, Scop
 from polysched.target.one_line import OneLine

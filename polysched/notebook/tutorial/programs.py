@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from polysched.dependence.dependences import DependenceKind
 from polysched.errors import UsageError
 from polysched.notebook.tutorial.answers import Verdict, as_text, as_words, right, wrong
 from polysched.notebook.tutorial.pairs import first_pair
+from polysched.records import dataclass
 from polysched.scop import from_c_text
 from polysched.scop.interpreter import execute, extents_of
 from polysched.scop.scop import Scop, Storage

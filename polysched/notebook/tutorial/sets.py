@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import islpy as isl
 
 from polysched.errors import UsageError
 from polysched.measure.programs.point_count import count_points
 from polysched.notebook.tutorial.answers import Verdict, as_number, as_text, right, sizes_text, wrong
+from polysched.records import dataclass
 from polysched.scop.points import fix_parameters, points_of
 from polysched.scop.scop import Scop
 from polysched.target.one_line import OneLine

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import islpy as isl
 
@@ -11,6 +10,7 @@ from polysched.errors import UsageError
 from polysched.measure.programs.cache_simulation import CacheCounts, simulate
 from polysched.measure.programs.point_count import count_points
 from polysched.notebook.tutorial.answers import Verdict, as_number, right, wrong
+from polysched.records import dataclass
 from polysched.scheduling.primitives import Tile
 from polysched.scheduling.schedule import Schedule
 from polysched.scheduling.steps import apply

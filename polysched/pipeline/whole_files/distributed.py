@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from polysched.distribute import Distributed, Partition, distribute
@@ -17,6 +17,7 @@ from polysched.errors import BudgetExceededError, IllegalScheduleError, Polysche
 from polysched.pipeline.options import PipelineOptions
 from polysched.pipeline.promises import told_promises
 from polysched.pipeline.way import optimized_region
+from polysched.records import dataclass
 from polysched.scop import all_from_c_file
 from polysched.scop.c_frontend.detection.left_loops import left_line
 from polysched.scop.scop import Scop, SourceRegion

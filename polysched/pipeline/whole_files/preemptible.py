@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from polysched.emit_c import CSource, emit
@@ -15,6 +15,7 @@ from polysched.errors import UnsupportedScopError, UsageError
 from polysched.pipeline.options import PipelineOptions
 from polysched.pipeline.promises import told_promises
 from polysched.pipeline.stages import analysed, scheduled
+from polysched.records import dataclass
 from polysched.scop import all_from_c_file
 from polysched.scop.scop import SourceRegion
 from polysched.tiling import tile

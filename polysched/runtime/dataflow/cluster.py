@@ -12,12 +12,12 @@ from __future__ import annotations
 import queue
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from threading import RLock, Thread
 from typing import Any
 
 from polysched.errors import RunFailedError, UsageError
+from polysched.records import dataclass
 from polysched.runtime.dataflow.codes import Code, FunctionCode
 from polysched.runtime.dataflow.given import copied, is_fixed, is_small
 from polysched.runtime.dataflow.nodes import Future, Node, timed_out

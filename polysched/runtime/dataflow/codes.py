@@ -11,7 +11,7 @@ import ctypes
 import hashlib
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
@@ -21,6 +21,7 @@ import numpy as np
 
 from polysched.errors import RunFailedError, UsageError
 from polysched.measure.processes.building import DEFAULT_FLAGS, compile_shared
+from polysched.records import dataclass
 from polysched.target import build_cache, find_compiler
 from polysched.target.one_line import OneLine
 

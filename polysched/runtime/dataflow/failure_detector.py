@@ -16,10 +16,11 @@ import secrets
 import selectors
 import socket
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import count
 from queue import SimpleQueue
 from threading import Thread
+
+from polysched.records import dataclass
 
 _CLONE_FILES = 0x400
 """Of `unshare` (sched.h): a thread gets a table of open files of its own."""

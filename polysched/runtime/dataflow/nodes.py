@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from polysched.errors import RunFailedError, UsageError
+from polysched.records import dataclass
 from polysched.runtime.dataflow.codes import Code
 from polysched.target.one_line import shortened
 

@@ -6,10 +6,10 @@ While a stage works on one item, the stage before it works on the next one.  All
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from polysched.errors import UsageError
+from polysched.records import dataclass
 from polysched.runtime.dataflow.codes import Code
 from polysched.runtime.dataflow.nodes import Future
 from polysched.runtime.dataflow.program import Program

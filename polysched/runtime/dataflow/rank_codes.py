@@ -6,12 +6,12 @@ This module imports no room that makes code: workers load it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from polysched.records import dataclass
 from polysched.runtime.dataflow.codes import KernelCode
 from polysched.target.one_line import OneLine
 

@@ -8,7 +8,7 @@ so ranks need no start at the same moment.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import islpy as isl
@@ -18,6 +18,7 @@ from polysched.dependence.questions.restarting import Restart, restartable
 from polysched.distribute import Distributed
 from polysched.emit_c.distributed.region import part_for_emission
 from polysched.errors import UnsupportedScopError, UsageError
+from polysched.records import dataclass
 from polysched.runtime.dataflow.elements import place_of, rows_of
 from polysched.runtime.dataflow.kernel_codes import kernel_code
 from polysched.runtime.dataflow.nodes import Future

@@ -12,12 +12,12 @@ loop.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from itertools import product, takewhile
 
 import islpy as isl
 
+from polysched.records import dataclass
 from polysched.scheduling.solving.problem import at_large_size
 from polysched.scop.scop import Scop
 

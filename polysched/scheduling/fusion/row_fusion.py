@@ -16,7 +16,7 @@ fusion and distribution", LCPC 1993; the rows are found as for fusion of bands.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import combinations
 from math import prod
@@ -24,6 +24,7 @@ from math import prod
 import islpy as isl
 
 from polysched.dependence.legality import Active
+from polysched.records import dataclass
 from polysched.scheduling.fusion.fusion import extended_band
 from polysched.scheduling.limits import LIMITS
 from polysched.scheduling.solving.problem import at_large_size

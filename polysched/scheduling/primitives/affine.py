@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 import islpy as isl
 
 from polysched.errors import UsageError
+from polysched.records import dataclass
 from polysched.scheduling.primitives.loops import Loop, LoopRef, find_loop
 from polysched.scheduling.primitives.step import Step
 from polysched.scheduling.tree.loop_tree import LoopTree, replace_node
@@ -39,6 +40,7 @@ class Skew(Step):
     """
 
     NAME: ClassVar[str] = "skew"
+    KEEPS_ORDER: ClassVar[bool] = True
     loop: LoopRef
     by: LoopRef
     factor: int

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 from polysched.errors import UsageError
+from polysched.records import dataclass
 from polysched.scheduling.marks import LoopMark, Role
-from polysched.scheduling.primitives.loops import Loop, LoopRef, find_loop
+from polysched.scheduling.primitives.loops import Loop, LoopRef, find_loop, loops
 from polysched.scheduling.primitives.step import Step
 from polysched.scheduling.primitives.tile import numbered, tile_loop
 from polysched.scheduling.tree.loop_tree import Band, LoopTree, Node, replace_node, walk
@@ -32,6 +33,7 @@ class Parallel(Step):
     """
 
     NAME: ClassVar[str] = "parallel"
+    KEEPS_ORDER: ClassVar[bool] = True
     loop: LoopRef
 
     def rewrite(self, tree: LoopTree) -> LoopTree:
@@ -51,6 +53,7 @@ class Vectorize(Step):
     """
 
     NAME: ClassVar[str] = "vectorize"
+    KEEPS_ORDER: ClassVar[bool] = True
     loop: LoopRef
 
     def rewrite(self, tree: LoopTree) -> LoopTree:
@@ -73,6 +76,7 @@ class Unroll(Step):
     """
 
     NAME: ClassVar[str] = "unroll"
+    KEEPS_ORDER: ClassVar[bool] = True
     loop: LoopRef
     factor: int
 
@@ -101,6 +105,14 @@ class UnrollAndJam(Step):
     NAME: ClassVar[str] = "unroll_and_jam"
     loop: LoopRef
     factor: int
+
+    def permuted(self, tree: LoopTree) -> tuple[Loop, ...]:
+        loop = find_loop(tree, self.loop)
+        nest = [loop]
+        for inner in loops(tree)[loop.position + 1:]:
+            if inner.band is nest[-1].band.child:
+                nest.append(inner)
+        return tuple(nest)
 
     def rewrite(self, tree: LoopTree) -> LoopTree:
         loop = find_loop(tree, self.loop)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 import islpy as isl
 
 from polysched.dependence.dependences import DependenceKind, Dependences
 from polysched.errors import UsageError
+from polysched.records import dataclass
 from polysched.scheduling.marks import LoopMark
 from polysched.scheduling.primitives.loops import Loop, LoopRef, find_loop, loops
 from polysched.scheduling.primitives.step import ProgramStep

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 import islpy as isl
 
 from polysched.errors import UsageError
+from polysched.records import dataclass
 from polysched.scheduling.primitives.loops import LoopRef, find_loop
 from polysched.scheduling.primitives.step import Step
 from polysched.scheduling.tree.loop_tree import Band, LoopTree, Node, Sequence, replace_node

@@ -11,7 +11,6 @@ Data", MICRO 2020, section III (tiles of live-out statements, extension by inver
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import islpy as isl
@@ -19,6 +18,7 @@ import islpy as isl
 from polysched.dependence.dependences import Dependence, DependenceKind, Dependences
 from polysched.dependence.parameter_sizes import largest_parameters
 from polysched.errors import UsageError
+from polysched.records import dataclass
 from polysched.scheduling.limits import LIMITS
 from polysched.scheduling.tree.loop_tree import Band, Filter, Leaf, LoopTree, Mark, Node
 from polysched.scheduling.tree.loop_tree import Sequence as Ordered

@@ -9,7 +9,6 @@ unique by the statement: `S0.i`.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from typing import TypeAlias
@@ -17,6 +16,7 @@ from typing import TypeAlias
 import islpy as isl
 
 from polysched.errors import UsageError
+from polysched.records import dataclass
 from polysched.scheduling.tree.loop_tree import Band, Filter, LoopTree, Mark, Node, Sequence
 from polysched.target.one_line import OneLine
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
-from polysched.scheduling.primitives.loops import LoopRef, chain, find_loop
+from polysched.records import dataclass
+from polysched.scheduling.primitives.loops import Loop, LoopRef, chain, find_loop
 from polysched.scheduling.primitives.step import Step
 from polysched.scheduling.tree.loop_tree import LoopTree, Node, replace_node
 
@@ -25,6 +26,9 @@ class Reorder(Step):
 
     NAME: ClassVar[str] = "reorder"
     order: tuple[LoopRef, ...]
+
+    def permuted(self, tree: LoopTree) -> tuple[Loop, ...]:
+        return chain(tree, self.order)
 
     def rewrite(self, tree: LoopTree) -> LoopTree:
         nest = chain(tree, self.order)
@@ -50,9 +54,16 @@ class Interchange(Step):
     outer: LoopRef
     inner: LoopRef
 
-    def rewrite(self, tree: LoopTree) -> LoopTree:
+    def permuted(self, tree: LoopTree) -> tuple[Loop, ...]:
+        return chain(tree, self._positions(tree))
+
+    def _positions(self, tree: LoopTree) -> tuple[int, ...]:
+        """The two loops and those between them."""
         outer, inner = find_loop(tree, self.outer), find_loop(tree, self.inner)
-        positions = tuple(range(min(outer.position, inner.position), max(outer.position, inner.position) + 1))
+        return tuple(range(min(outer.position, inner.position), max(outer.position, inner.position) + 1))
+
+    def rewrite(self, tree: LoopTree) -> LoopTree:
+        positions = self._positions(tree)
         swapped = (positions[-1], *positions[1:-1], positions[0]) if len(positions) > 1 else positions
         chain(tree, positions)
         return Reorder(order=swapped).rewrite(tree)

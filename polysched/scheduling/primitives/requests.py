@@ -6,10 +6,10 @@ them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from polysched.errors import UsageError
+from polysched.records import dataclass
 from polysched.scheduling.primitives.loops import LoopRef
 from polysched.scheduling.primitives.step import Step
 from polysched.scheduling.tree.loop_tree import LoopTree

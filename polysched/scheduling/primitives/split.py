@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from typing import ClassVar
 
 import islpy as isl
 
 from polysched.errors import UsageError
+from polysched.records import dataclass
 from polysched.scheduling.primitives.affine import parametric
 from polysched.scheduling.primitives.loops import Loop, LoopRef, find_loop
 from polysched.scheduling.primitives.step import Step
@@ -87,6 +88,7 @@ class Peel(Step):
     """
 
     NAME: ClassVar[str] = "peel"
+    KEEPS_ORDER: ClassVar[bool] = True
     loop: LoopRef
     count: int = 1
     where: str = "first"

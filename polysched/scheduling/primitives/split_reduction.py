@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 import islpy as isl
@@ -12,6 +12,7 @@ from polysched.dependence.questions.same_sums import Parts, check_same_sums
 from polysched.dependence.reductions import Reduction, find_reductions
 from polysched.dependence.reductions.reduction import EXTREMA, NAN_WINS
 from polysched.errors import UsageError
+from polysched.records import dataclass
 from polysched.scheduling.limits import LIMITS
 from polysched.scheduling.marks import LoopMark
 from polysched.scheduling.primitives.loops import Loop, LoopRef, find_loop, loops

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from functools import cache
 from typing import Any, ClassVar, get_args, get_origin, get_type_hints
 
 from polysched.dependence.dependences import Dependences
 from polysched.dependence.same_values import check_same_values
 from polysched.errors import UsageError
+from polysched.records import dataclass
+from polysched.scheduling.primitives.loops import Loop
 from polysched.scheduling.tree.loop_tree import LoopTree
 from polysched.scop.scop import Scop
 from polysched.target.one_line import OneLine
@@ -30,6 +32,8 @@ class Step(OneLine):
     """
 
     NAME: ClassVar[str] = ""
+    KEEPS_ORDER: ClassVar[bool] = False
+    """Whether instances stay in their order, so that the step is legal wherever it has a meaning."""
     SPLITS: ClassVar[bool] = True
     """Whether every loop is a band of its own for the step; else bands stay whole, and are judged anew behind it."""
 
@@ -45,6 +49,13 @@ class Step(OneLine):
     def rewrite(self, tree: LoopTree) -> LoopTree:
         """The tree after the step."""
         raise NotImplementedError(type(self).__name__)
+
+    def permuted(self, tree: LoopTree) -> tuple[Loop, ...]:
+        """The loops of one perfect nest that the step permutes or tiles, and nothing else.
+
+        It is legal where each of them runs every dependence forward.  None for steps that do other things.
+        """
+        return ()
 
     def to_json(self) -> dict[str, Any]:
         """A JSON object with the step's name under `step` and its fields."""

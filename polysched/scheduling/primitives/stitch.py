@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 import islpy as isl
 
 from polysched.dependence.dependences import Dependences
 from polysched.errors import UsageError
+from polysched.records import dataclass
 from polysched.scheduling.limits import LIMITS
 from polysched.scheduling.marks import LoopMark, Role
 from polysched.scheduling.primitives.images import Image, assumed_values, images

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
+from polysched.records import dataclass
 from polysched.scheduling.marks import Role
 from polysched.scheduling.primitives.loops import LoopRef, find_loop
 from polysched.scheduling.primitives.step import Step
@@ -25,6 +26,7 @@ class StripMine(Step):
     """
 
     NAME: ClassVar[str] = "strip_mine"
+    KEEPS_ORDER: ClassVar[bool] = True
     loop: LoopRef
     size: int
 

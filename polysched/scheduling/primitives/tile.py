@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 from polysched.errors import UsageError
+from polysched.records import dataclass
 from polysched.scheduling.marks import LoopMark, Role
 from polysched.scheduling.primitives.loops import Loop, LoopRef, chain, find_loop
 from polysched.scheduling.primitives.step import Step
@@ -30,6 +31,9 @@ class Tile(Step):
     NAME: ClassVar[str] = "tile"
     loops: tuple[LoopRef, ...]
     sizes: tuple[int, ...]
+
+    def permuted(self, tree: LoopTree) -> tuple[Loop, ...]:
+        return chain(tree, self.loops)
 
     def rewrite(self, tree: LoopTree) -> LoopTree:
         if len(self.loops) != len(self.sizes) or not self.loops:

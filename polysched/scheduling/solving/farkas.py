@@ -10,9 +10,9 @@ Verdoolaege's isl manual, section "Dual set".
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import islpy as isl
+
+from polysched.records import dataclass
 
 
 @dataclass(frozen=True)

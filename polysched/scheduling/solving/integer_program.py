@@ -14,9 +14,10 @@ import itertools
 import math
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeAlias
 
+from polysched.records import dataclass
 from polysched.scheduling.limits import LIMITS
 from polysched.scheduling.solving.cp_sat import cp_sat, new_model
 

@@ -12,13 +12,14 @@ the order as written orders whatever is left.  It is checked like every other sc
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import chain
 from typing import TypeAlias
 
 import islpy as isl
 
 from polysched.dependence.legality import violation
+from polysched.records import dataclass
 from polysched.scheduling.limits import LIMITS
 from polysched.scheduling.solving.problem import band_values
 from polysched.scheduling.solving.search import Band, Found, Names, Search, missing_of

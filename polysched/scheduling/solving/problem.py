@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from weakref import WeakKeyDictionary
 
 import islpy as isl
@@ -12,6 +12,7 @@ import islpy as isl
 from polysched.dependence.dependences import DependenceKind, Dependences
 from polysched.dependence.legality import Active, all_active
 from polysched.errors import UsageError
+from polysched.records import dataclass
 from polysched.scheduling.limits import LIMITS
 from polysched.scheduling.solving.farkas import Cone, cones, without_divs
 from polysched.scheduling.solving.rows import Edge, StatementRow, StatementSpace

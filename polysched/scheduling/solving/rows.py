@@ -12,11 +12,12 @@ locality optimizer", PLDI 2008; Bondhugula, Acharya, Cohen, "The Pluto+ algorith
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import islpy as isl
 
 from polysched.errors import UsageError
+from polysched.records import dataclass
 from polysched.scheduling.limits import LIMITS
 from polysched.scheduling.options import SchedulerOptions
 from polysched.scheduling.solving.farkas import Cone, ConeRow

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
 from polysched.dependence.legality import Active
+from polysched.records import dataclass
 from polysched.scheduling.options import SchedulerOptions
 from polysched.scheduling.solving.integer_program import OutOfBudget, SolveCount
 from polysched.scheduling.solving.problem import Problem

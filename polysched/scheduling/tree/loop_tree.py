@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import islpy as isl
 
 from polysched.errors import UsageError
+from polysched.records import dataclass
 from polysched.scheduling.marks import LoopMark
 
 _TYPE: Any = isl.schedule_node_type

@@ -6,11 +6,12 @@ import ast
 import copy
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Any, NoReturn
 
 from polysched.errors import UsageError
+from polysched.records import dataclass
 from polysched.scop.block_frontend import language
 from polysched.scop.python_frontend.source import FunctionSource, read_source
 from polysched.target.one_line import OneLine

@@ -14,8 +14,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from polysched.records import dataclass
 from polysched.scop.block_frontend.block_source import BlockSource
 from polysched.scop.block_frontend.element_types import ElementType, joined, resolved, text_of
 from polysched.scop.block_frontend.expressions import Expressions

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from math import inf
 from typing import TypeAlias
 
+from polysched.records import dataclass
 from polysched.scop.block_frontend.element_types import OPEN, ElementType, joined
 
 Index: TypeAlias = tuple[str, ...]

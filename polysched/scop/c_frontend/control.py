@@ -6,11 +6,10 @@ on data alone is kept as flags: local integers that the statements below test.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import islpy as isl
 from pycparser import c_ast
 
+from polysched.records import dataclass
 from polysched.scop import dtypes
 from polysched.scop.body import COMPARISON, LOGICAL, Assign, Binary, Expr, IteratorRef, Literal, Unary
 from polysched.scop.c_frontend.assignments import (

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import islpy as isl
 from pycparser import c_ast
 
 from polysched.errors import UnsupportedScopError
+from polysched.records import dataclass
 from polysched.scop import dtypes
 from polysched.scop.body import (
     COMPARISON,

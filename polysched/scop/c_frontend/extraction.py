@@ -8,13 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import islpy as isl
 from pycparser import c_ast
 
 from polysched.errors import UnsupportedScopError
+from polysched.records import dataclass
 from polysched.scop.body import Expr
 from polysched.scop.c_frontend.declarations.bindings import Bindings, describe
 from polysched.scop.c_frontend.declarations.c_types import Scalar

@@ -6,8 +6,7 @@ on `errno` and the rounding flags is ignored, as every compiler does with `-fno-
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from polysched.records import dataclass
 from polysched.scop.dtypes import (
     CLONGDOUBLE,
     COMPLEX64,

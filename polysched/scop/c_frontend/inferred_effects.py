@@ -14,13 +14,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 
 import islpy as isl
 from pycparser import c_ast
 
 from polysched.errors import BudgetExceededError, UnsupportedScopError
+from polysched.records import dataclass
 from polysched.scop.budget import with_budget
 from polysched.scop.c_frontend.declarations.bindings import function_parameters, scope_at
 from polysched.scop.c_frontend.declarations.c_types import ArrayOf, CType, Pointer, Scalar

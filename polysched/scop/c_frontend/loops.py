@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import islpy as isl
 from pycparser import c_ast
 
+from polysched.records import dataclass
 from polysched.scop.c_frontend.declarations.bindings import describe, identifiers_in, stepped_name
 from polysched.scop.c_frontend.declarations.c_types import Scalar
 from polysched.scop.c_frontend.declarations.scopes import Symbol

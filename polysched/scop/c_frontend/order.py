@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import islpy as isl
 from pycparser import c_ast
 
+from polysched.records import dataclass
 from polysched.scop.body import BodyStatement, Expr
 from polysched.scop.c_frontend.subscripts.polynomials import Polynomial
 from polysched.scop.scop import AccessKind

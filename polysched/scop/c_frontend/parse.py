@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeGuard, TypeVar, cast
 
@@ -12,6 +11,7 @@ from pycparser import c_ast, c_generator
 from pycparser.c_parser import ParseError
 
 from polysched.errors import SourceLocation, UnsupportedScopError
+from polysched.records import dataclass
 from polysched.scop.c_frontend.parsed_headers import tree_of
 from polysched.scop.c_frontend.text.implicit_int import declare_parameters, with_implicit_int
 from polysched.scop.c_frontend.text.preprocess import SourceFile, check_syntax

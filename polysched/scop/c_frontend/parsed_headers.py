@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 
 from pycparser import c_ast, c_parser
 from pycparser.c_parser import ParseError
 
+from polysched.records import dataclass
 from polysched.scop.c_frontend.text.preprocess import STUB_HEADERS
 
 _MARKER = re.compile(r'#\s+\d+\s+"([^"\n]*)"')

@@ -6,10 +6,9 @@ region.  Its own type says what it takes and gives.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from pycparser import c_ast
 
+from polysched.records import dataclass
 from polysched.scop.c_frontend.declarations.c_types import FunctionType, Pointer
 from polysched.scop.c_frontend.extraction import Extraction
 from polysched.scop.c_frontend.subscripts.members import keeps_value, memory_path

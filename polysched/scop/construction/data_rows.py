@@ -8,10 +8,10 @@ The counter is set by the statement itself, or by the one that runs right before
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import islpy as isl
 
+from polysched.records import dataclass
 from polysched.scop.body import Assign, Binary, BodyStatement, Expr, Literal, Load, While, assignments, walk
 from polysched.scop.dtypes import DType, Kind
 from polysched.scop.scop import Access, Scop, Statement

@@ -7,12 +7,13 @@ these depend only on what the program does not write.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import reduce
 
 import islpy as isl
 
 from polysched.errors import UnsupportedScopError
+from polysched.records import dataclass
 from polysched.scop.body import (
     Address,
     Assign,

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeVar
 
 import islpy as isl
 
+from polysched.records import dataclass
 from polysched.scop.body import (
     Assign,
     BodyStatement,

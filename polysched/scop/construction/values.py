@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import islpy as isl
 import numpy as np
 
+from polysched.records import dataclass
 from polysched.scop.body import Binary, Cast, Expr, IteratorRef, Literal, ParameterRef, Select, Unary
 from polysched.scop.construction.promotion import computation_type, result_type, to_numpy
 from polysched.scop.dtypes import BFLOAT16, BOOL, FLOAT16, FLOAT32, FLOAT64, INT32, INT64, LONGDOUBLE, DType, Kind

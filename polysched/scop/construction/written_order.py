@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import islpy as isl
 
+from polysched.records import dataclass
 from polysched.scop.scop import Statement
 
 

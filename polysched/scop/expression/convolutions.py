@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from polysched.errors import UsageError
+from polysched.records import dataclass
 from polysched.scop.expression.functions import max as reduce_max
 from polysched.scop.expression.functions import sum as reduce_sum
 from polysched.scop.expression.functions import where

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 
 import islpy as isl
 
 from polysched.errors import UsageError
+from polysched.records import dataclass
 from polysched.scop.body import Load
 from polysched.scop.construction import functions, values
 from polysched.scop.construction.values import CannotExpress, Value

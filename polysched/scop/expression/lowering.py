@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import islpy as isl
 
 from polysched.errors import UnsupportedScopError, UsageError
+from polysched.records import dataclass
 from polysched.scop.body import Assign
 from polysched.scop.construction import reductions, values
 from polysched.scop.construction.promotion import computation_type

@@ -16,10 +16,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
 from polysched.errors import UsageError
+from polysched.records import dataclass
 from polysched.scop.dtypes import BY_NAME, DType
 from polysched.target.one_line import OneLine
 

@@ -11,10 +11,10 @@ over time) are sequences of updates under loops, in the manner of Halide's updat
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from polysched.errors import UsageError
+from polysched.records import dataclass
 from polysched.scop.expression.stages import with_extents
 from polysched.scop.expression.tensors import (
     Axis,

@@ -8,10 +8,10 @@ Source: MLIR's documentation, "'affine' Dialect": affine expressions, maps and i
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 import islpy as isl
 
+from polysched.records import dataclass
 from polysched.scop.construction.affine_sets import affine_of
 from polysched.scop.construction.functions import ceil_divide, floor_divide, modulo
 from polysched.scop.construction.values import Value, affine_constant, arithmetic, number

@@ -11,8 +11,9 @@ else where a store to the same array lies between, in the text or over the itera
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from polysched.records import dataclass
 from polysched.scop.limits import LIMITS
 from polysched.scop.mlir_frontend.operations import Block, Operation
 

@@ -6,10 +6,9 @@ A row is a constraint: 0 for an equality or 1 for `>= 0`, the output dimensions,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import islpy as isl
 
+from polysched.records import dataclass
 from polysched.scop.points import isl_value
 
 _OUT, _IN = isl.dim_type.out, isl.dim_type.in_

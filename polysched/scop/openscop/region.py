@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import islpy as isl
 
+from polysched.records import dataclass
 from polysched.scop.scop import AccessKind
 from polysched.target.one_line import OneLine
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import html
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from polysched.errors import UsageError
+from polysched.records import dataclass
 from polysched.scop.html import drawing
 from polysched.scop.picture import MARGIN, Turn, svg_document
 from polysched.scop.pictures.page import Live, controls, drawing_of, page, script_of_this_folder, turning_data

@@ -5,11 +5,11 @@ from __future__ import annotations
 import html
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from importlib.resources import files
 from string import Template
 from typing import Any
 
+from polysched.records import dataclass
 from polysched.scop.picture import COLOURED_BY, Panel, Picture, Place, Turn
 from polysched.scop.pictures.paint import groups_of, neighbours, painted_by, place_name
 from polysched.scop.shown import Shown

@@ -7,10 +7,11 @@ A constraint `c . x + k >= 0` over integers leaves the half-space `c . x + k + 1
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import sqrt
 
 import islpy as isl
+
+from polysched.records import dataclass
 
 Corner = tuple[float, ...]
 Polygon = tuple[Corner, ...]

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import html
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from itertools import product
 from math import cos, radians, sin
 from typing import Any
 
 from polysched.errors import UsageError
+from polysched.records import dataclass
 from polysched.scop.html import drawing
 from polysched.scop.picture import MARGIN, Place, Turn, svg_document
 from polysched.scop.pictures.page import (

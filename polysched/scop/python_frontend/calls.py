@@ -8,12 +8,13 @@ from __future__ import annotations
 import builtins
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
 
+from polysched.records import dataclass
 from polysched.scop.construction import functions, values
 from polysched.scop.construction.promotion import from_numpy, to_numpy
 from polysched.scop.construction.values import CannotExpress, Value

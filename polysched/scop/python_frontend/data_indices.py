@@ -7,8 +7,9 @@ stands, and that it lies inside the subscripted array is checked before the kern
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from polysched.records import dataclass
 from polysched.scop.construction.region import Region
 from polysched.scop.construction.values import Value
 from polysched.scop.scop import Storage

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from polysched.records import dataclass
 from polysched.scop.dtypes import DType
 from polysched.scop.python_frontend.operands import Operand, TupleValue, View
 

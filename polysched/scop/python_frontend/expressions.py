@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
+from polysched.records import dataclass
 from polysched.scop.construction import functions, values
 from polysched.scop.construction.quotients import with_bounded_quotient
 from polysched.scop.construction.values import CannotExpress, Value

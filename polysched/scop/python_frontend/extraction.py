@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import islpy as isl
 import numpy as np
 
 from polysched.errors import PolyschedError
+from polysched.records import dataclass
 from polysched.scop.body import ARITHMETIC, Binary, Load, assignments, statement_expressions, walk
 from polysched.scop.construction import values
 from polysched.scop.construction.region import Region

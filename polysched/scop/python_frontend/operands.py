@@ -7,9 +7,9 @@ arithmetic becomes one loop nest.  A `Pending` reduction waits for where its res
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from polysched.records import dataclass
 from polysched.scop.body import Load
 from polysched.scop.construction import values
 from polysched.scop.construction.region import Region

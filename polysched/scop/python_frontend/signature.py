@@ -10,12 +10,12 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from polysched.errors import UsageError
+from polysched.records import dataclass
 from polysched.scop.construction.promotion import from_numpy
 from polysched.scop.dtypes import BOOL, BY_NAME, FLOAT64, INT64, DType
 from polysched.scop.python_frontend.source import FunctionSource

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
+from polysched.records import dataclass
 from polysched.scop.construction import functions, values
 from polysched.scop.construction.region import Region
 from polysched.scop.construction.values import CannotExpress, Value

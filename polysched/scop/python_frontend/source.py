@@ -6,10 +6,10 @@ import ast
 import inspect
 import textwrap
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from polysched.errors import SourceLocation, SourceSyntaxError, UnsupportedScopError
+from polysched.records import dataclass
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import statistics
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from pathlib import Path
 
@@ -24,6 +24,7 @@ from polysched.measure.timing.machine import available_cores
 from polysched.measure.timing.race import Gain
 from polysched.pipeline.options import PipelineOptions
 from polysched.pipeline.recipe import Recipe
+from polysched.records import dataclass
 from polysched.search.building import Candidate, Wanted
 from polysched.search.identity import Place, code_identity, place_of
 from polysched.search.space import Proposal

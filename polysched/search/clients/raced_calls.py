@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from polysched.measure.timing.disturbance import Watch, watch
 from polysched.measure.timing.race import pairs as alternating
 from polysched.pipeline.options import PipelineOptions
 from polysched.pipeline.recipe import Recipe
+from polysched.records import dataclass
 from polysched.scop.scop import Scop
 from polysched.search.building import Candidate, Wanted
 from polysched.search.identity import Place, digest_of, place_of

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from polysched.measure.processes.dask_cluster import connected, distribute, work
 from polysched.measure.processes.workspace import workspace
 from polysched.pipeline.options import PipelineOptions
 from polysched.pipeline.recipe import Recipe
+from polysched.records import dataclass
 from polysched.scop import all_from_c_file
 from polysched.scop.scop import Scop
 from polysched.search.building import Candidate, local_runner

@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from polysched.measure.field import Ran
 from polysched.measure.paired import MeasureOptions
 from polysched.measure.processes.dask_cluster import connected, workers_of
 from polysched.pipeline.options import PipelineOptions
+from polysched.records import dataclass
 from polysched.scop import from_c_file
 from polysched.search.building import Candidate, Runner
 from polysched.search.identity import Place, place_of

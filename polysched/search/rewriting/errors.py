@@ -10,9 +10,8 @@ Source: N. Higham, "Accuracy and Stability of Numerical Algorithms", 2nd edition
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from polysched.errors import UsageError
+from polysched.records import dataclass
 from polysched.scop.dtypes import FLOAT32, FLOAT64, DType
 from polysched.scop.expression import absolute
 from polysched.scop.expression.tensors import (

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from polysched.dependence.dependences import Dependences
 from polysched.dependence.reductions import find_reductions
 from polysched.pipeline.recipe import Recipe
+from polysched.records import dataclass
 from polysched.scheduling.primitives import SplitReduction
 from polysched.scop.body import IteratorRef, walk
 from polysched.scop.scop import Scop

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from polysched.dependence.dependences import Dependences
 from polysched.pipeline.recipe import Recipe
+from polysched.records import dataclass
 from polysched.scheduling.primitives import ComputeAt
 from polysched.scop.scop import Scop, Statement, Storage
 from polysched.search.chooser import Chooser

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from polysched.errors import PolyschedError
+from polysched.records import dataclass
 from polysched.scop.dtypes import FLOAT32, FLOAT64, INT32, INT64, UINT32, UINT64, DType
 from polysched.scop.expression import build
 from polysched.scop.expression.tensors import Read, Tensor, walk

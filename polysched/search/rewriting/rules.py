@@ -11,9 +11,9 @@ ICFP 2015, section 3 (split and join, map fusion, reduction splits).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from enum import Enum
 
+from polysched.records import dataclass
 from polysched.scop.expression import axis, compute
 from polysched.scop.expression import sum as sum_over
 from polysched.scop.expression.tensors import (

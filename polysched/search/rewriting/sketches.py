@@ -13,10 +13,10 @@ section 3: `?`, `F(s, ...)` and `contains(s)`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import permutations
 
 from polysched.errors import UsageError
+from polysched.records import dataclass
 from polysched.scop.expression.tensors import Constant, Expression, Operation, Read, Reduction, Tensor, walk
 from polysched.search.limits import LIMITS
 from polysched.search.rewriting.rewriter import Term, explored

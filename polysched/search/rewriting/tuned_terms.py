@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from math import prod
 from pathlib import Path
@@ -16,6 +16,7 @@ from polysched.measure.paired import MeasureOptions
 from polysched.measure.timing.race import Gain
 from polysched.pipeline.options import PipelineOptions
 from polysched.pipeline.recipe import Recipe
+from polysched.records import dataclass
 from polysched.scop.expression.tensors import Axis, Expression, Operation, Read, Reduction, Tensor
 from polysched.search.building import Candidate, Runner, Wanted, local_runner, made_candidate
 from polysched.search.chooser import Decision

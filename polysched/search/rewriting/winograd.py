@@ -8,8 +8,8 @@ Source: A. Lavin, S. Gray, "Fast Algorithms for Convolutional Neural Networks", 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
+from polysched.records import dataclass
 from polysched.scop.dtypes import FLOAT32, FLOAT64
 from polysched.scop.expression import axis, equal, where
 from polysched.scop.expression import sum as sum_over

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
 from math import ceil
 
 from polysched.errors import UsageError
+from polysched.records import dataclass
 
 MEMORY = "DRAM"
 """The name of the memory that holds the program's arrays; it has no capacity here."""

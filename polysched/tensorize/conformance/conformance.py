@@ -15,11 +15,12 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from pathlib import Path
 
 from polysched.errors import NoCompilerError
+from polysched.records import dataclass
 from polysched.scop.dtypes import DType
 from polysched.target import find_compiler
 from polysched.tensorize.description.emulator import declaration, emulator_c

@@ -7,9 +7,9 @@ import shlex
 import shutil
 import subprocess
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 
+from polysched.records import dataclass
 from polysched.tensorize.conformance.conformance import instruction_c
 from polysched.tensorize.description.intrinsic import Intrinsic
 from polysched.tensorize.limits import LIMITS

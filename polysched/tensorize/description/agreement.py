@@ -8,12 +8,12 @@ which nothing rounds.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
 from polysched.errors import BudgetExceededError, SourceSyntaxError
+from polysched.records import dataclass
 from polysched.scop.body import Call, walk
 from polysched.tensorize.description.contraction import Contraction
 from polysched.tensorize.description.contraction_value import evaluate_contraction

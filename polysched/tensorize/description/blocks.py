@@ -9,9 +9,10 @@ around their declaration.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from polysched.errors import SourceSyntaxError
+from polysched.records import dataclass
 from polysched.scop.body import Binary, Cast, Expr, Literal, Load, rebuild, walk
 from polysched.scop.dtypes import DType
 from polysched.tensorize.description.contraction import Dimension, Result, Stage

@@ -28,10 +28,11 @@ of its own.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from functools import cached_property
 
+from polysched.records import dataclass
 from polysched.scop.body import Expr, Load, walk
 from polysched.scop.dtypes import DType
 from polysched.tensorize.description.semantics import ZERO, Affine, Element, Variable, table_of, table_reads

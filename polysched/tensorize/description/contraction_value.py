@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from polysched.records import dataclass
 from polysched.scop.body import Binary, Call, Cast, Expr, IteratorRef, Literal, Load, Select, Unary
 from polysched.scop.dtypes import DType, promote, usual_conversion
 from polysched.tensorize.description.contraction import Contraction, Dimension, Limit, Result, Stage

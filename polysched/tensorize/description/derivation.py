@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 
 from polysched.errors import SourceSyntaxError
+from polysched.records import dataclass
 from polysched.scop.body import Binary, Call, Cast, Expr, Load, rebuild_shared, walk
 from polysched.scop.dtypes import DType
 from polysched.tensorize.description.blocks import Block, Blocks, blocks_of, dimension, is_zero, stages_of

@@ -9,12 +9,12 @@ from __future__ import annotations
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from polysched.errors import SourceSyntaxError
+from polysched.records import dataclass
 from polysched.target import find_compiler
 from polysched.tensorize.description.emulator import emulator_c
 from polysched.tensorize.description.exact_arithmetic import PRELUDE

@@ -7,10 +7,11 @@ real instruction (`conformance`), the operand layouts (`packing`) and the emitte
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from enum import Enum
 from functools import cached_property
 
+from polysched.records import dataclass
 from polysched.target import Target
 from polysched.target.one_line import OneLine
 from polysched.tensorize.description.contraction import Contraction

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple, TypeAlias
 
@@ -19,6 +18,7 @@ from pycparser import c_ast, c_parser
 from pycparser.c_generator import CGenerator
 
 from polysched.errors import BudgetExceededError, SourceSyntaxError, UndefinedDescriptionError
+from polysched.records import dataclass
 from polysched.tensorize.description.exact_arithmetic import FUNCTIONS
 from polysched.tensorize.description.exact_numbers import MEANINGS, nearest, to_float
 from polysched.tensorize.limits import LIMITS

@@ -6,10 +6,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias, TypeGuard
 
+from polysched.records import dataclass
 from polysched.scop.body import Call, Expr, distinct, walk
 from polysched.scop.dtypes import (
     BFLOAT16,

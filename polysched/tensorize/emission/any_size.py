@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from polysched.records import dataclass
 from polysched.target import Target, host
 from polysched.tensorize.emission.cost import busy_cycles, element_cycles
 from polysched.tensorize.emission.function import EmissionOptions, Emitted, emit_match

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
+from polysched.records import dataclass
 from polysched.target import Target
 from polysched.tensorize.emission.copy_plan import Axis, CopyPlan
 from polysched.tensorize.emission.team import NEVER, SHARED, worth_from

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from polysched.records import dataclass
 from polysched.scop.body import Load
 from polysched.tensorize.description.semantics import Affine
 from polysched.tensorize.emission.nest import NestLoop, first_element, group_step, moving_terms, tile_loop

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from polysched.errors import UsageError
+from polysched.records import dataclass
 from polysched.scop.body import Load, walk
 from polysched.target import Target
 from polysched.target.one_line import OneLine

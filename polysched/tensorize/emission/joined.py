@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
+from polysched.records import dataclass
 from polysched.scop.body import Assign, Load, walk
 from polysched.scop.scop import Statement
 from polysched.tensorize.description.semantics import C_NAMES

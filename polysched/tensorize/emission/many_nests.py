@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from polysched.records import dataclass
 from polysched.target import Target
 from polysched.tensorize.emission.nest import NestLoop, uses
 from polysched.tensorize.limits import LIMITS

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 
+from polysched.records import dataclass
 from polysched.scop.body import Expr, IteratorRef, Load, walk
 from polysched.tensorize.matching.mapping import Match
 from polysched.tensorize.matching.operand_layout import uniform_step

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from polysched.records import dataclass
 from polysched.scop.body import Binary, Load, walk
 from polysched.tensorize.description.intrinsic import LoadMode
 from polysched.tensorize.emission.copy_c import is_turned

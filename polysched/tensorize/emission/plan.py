@@ -9,9 +9,10 @@ nest visits them, or the array itself in another order of dimensions.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 
+from polysched.records import dataclass
 from polysched.target import Target, host
 from polysched.target.one_line import OneLine
 from polysched.tensorize.emission.blocking import (

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from polysched.records import dataclass
 from polysched.tensorize.description.semantics import Variable
 from polysched.tensorize.emission.addresses import first_iteration, moves, operand_type, pointer
 from polysched.tensorize.emission.nest import NestLoop, size_arguments

@@ -9,8 +9,8 @@ thread does all of it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
+from polysched.records import dataclass
 from polysched.tensorize.software.sizes import is_general
 
 SHARED = "#pragma omp for"

@@ -6,8 +6,9 @@ Words are lists of literals, least bit first.  Source: Tseitin 1968 (clauses of 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from polysched.records import dataclass
 from polysched.scop.body import Binary, Call, Cast, Expr, IteratorRef, Literal, Load, ParameterRef, Select, Unary
 from polysched.scop.dtypes import DType, Kind, usual_conversion
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from functools import partial
 from threading import Timer
@@ -16,6 +15,7 @@ from threading import Timer
 import numpy as np
 
 from polysched.errors import BudgetExceededError
+from polysched.records import dataclass
 from polysched.scop.body import Binary, Cast, Expr, IteratorRef, Literal, Load, ParameterRef, children, distinct
 from polysched.scop.dtypes import INT64, DType
 from polysched.target.one_line import OneLine

@@ -20,10 +20,11 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 
 from polysched.errors import BudgetExceededError
+from polysched.records import dataclass
 from polysched.scop.body import Binary, Call, Cast, Expr, IteratorRef, Literal, Load, ParameterRef, Select, Unary
 from polysched.scop.dtypes import DType, Kind, usual_conversion
 from polysched.tensorize.equality.float_terms import (

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Generic, TypeVar
 
+from polysched.records import dataclass
 from polysched.tensorize.limits import LIMITS
 
 EXHAUSTIVE_OPERATIONS = LIMITS.exhaustive_operations

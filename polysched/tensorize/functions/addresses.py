@@ -9,10 +9,11 @@ are compared monomial by monomial; what is left is the base, and isl proves that
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import islpy as isl
 
+from polysched.records import dataclass
 from polysched.scop.scop import Array
 from polysched.tensorize.functions.state import PREFIX, Operand, State
 from polysched.tensorize.software.polynomials import (

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import islpy as isl
 
 from polysched.errors import NoIntrinsicMatchError
+from polysched.records import dataclass
 from polysched.scop.body import Binary, Call, Cast, Expr, Literal, Load, Select, Unary
 from polysched.scop.c_frontend.subscripts.polyhedra import c_condition, widened
 from polysched.scop.scop import Array, Storage

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 
 import islpy as isl
 
 from polysched.errors import BudgetExceededError
+from polysched.records import dataclass
 from polysched.scop.body import Binary, Cast, Expr, IteratorRef, Literal, Load, ParameterRef, rebuild, walk
 from polysched.tensorize.functions.recurrences import OUTER, Equation, Recurrences, Source
 from polysched.tensorize.limits import LIMITS

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -13,6 +13,7 @@ import islpy as isl
 
 from polysched.dependence.dependences import DependenceKind, Dependences
 from polysched.errors import BudgetExceededError
+from polysched.records import dataclass
 from polysched.scop.body import Assign, Binary, walk
 from polysched.scop.budget import ISL_OPERATIONS, in_words, with_budget
 from polysched.scop.points import with_sizes
@@ -20,7 +21,7 @@ from polysched.scop.scop import Scop, Statement
 from polysched.tensorize.description.library_function import LibraryFunction, Variant
 from polysched.tensorize.equality.questions import one_budget
 from polysched.tensorize.functions.addresses import same_place
-from polysched.tensorize.functions.described import described, outputs_of
+from polysched.tensorize.functions.described import assigned, described, outputs_of
 from polysched.tensorize.functions.groups import calls, groups, least_live
 from polysched.tensorize.functions.loop_mapping import loop_mappings
 from polysched.tensorize.functions.readings import require_readings
@@ -233,7 +234,7 @@ class _Part:
 
     def may_be(self, variant: Variant) -> bool:
         """Whether a function has as many loops and calls the same functions."""
-        scop = variant.scop
+        scop = assigned(variant).scop
         return (self.inner_depths == max(s.depth for s in scop.statements)
                 and self.calls == calls(scop, [s.name for s in scop.statements]))
 

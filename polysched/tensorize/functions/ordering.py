@@ -7,9 +7,9 @@ must keep its order; what the calls no longer touch (temporaries that were dead)
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from polysched.dependence.dependences import Dependence, Dependences
+from polysched.records import dataclass
 from polysched.tensorize.functions.function_match import FunctionMatch
 from polysched.tensorize.functions.recurrences import later_iterations
 from polysched.tensorize.software.conflicts import conflicts

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from polysched.errors import SourceSyntaxError, UndefinedBehaviourError, UndefinedDescriptionError
+from polysched.records import dataclass
 from polysched.scop.dtypes import INT32, DType
 from polysched.scop.points import fix_parameters
 from polysched.scop.signature import FunctionParameter, ParameterKind

@@ -11,13 +11,13 @@ Source: P. Feautrier, "Dataflow analysis of array and scalar references", IJPP 2
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
 
 import islpy as isl
 
 from polysched.dependence.dependences import DependenceKind, Dependences
+from polysched.records import dataclass
 from polysched.scop.body import Assign, Binary, Cast, Expr, Load, walk
 from polysched.scop.dtypes import common_type
 from polysched.scop.scop import Array, Scop, Statement

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TypeVar
 
 import islpy as isl
 
+from polysched.records import dataclass
 from polysched.scop.body import Expr
 from polysched.tensorize.software.polynomials import Monomial, Polynomial, affine_text, parameters_of, substituted
 

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import islpy as isl
 
 from polysched.dependence.dependences import DependenceKind, Dependences
+from polysched.records import dataclass
 from polysched.scop.dtypes import INT64
 from polysched.scop.points import with_sizes
 from polysched.scop.scop import Parameter, Scop, Statement

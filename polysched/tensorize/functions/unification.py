@@ -15,11 +15,12 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import islpy as isl
 
 from polysched.errors import BudgetExceededError
+from polysched.records import dataclass
 from polysched.scop.body import Binary, Cast, Expr, Literal, Load, Unary, children, rebuild, walk
 from polysched.scop.dtypes import INT32, DType, usual_conversion
 from polysched.tensorize.equality.ladder import Verdict, same_function

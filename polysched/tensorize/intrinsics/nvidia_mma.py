@@ -10,8 +10,7 @@ the text adds in increasing k with one rounding each, and a match reports the re
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from polysched.records import dataclass
 from polysched.tensorize.description.intrinsic import Cost, Intrinsic, Isa, LoadMode, Operand, Register
 
 ISA = Isa(name="nvidia_mma", machine="cuda", manual="PTX ISA 8.x", compilers=("clang-19", "clang"),

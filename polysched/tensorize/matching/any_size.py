@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 import islpy as isl
 
 from polysched.dependence.dependences import Dependences
+from polysched.records import dataclass
 from polysched.scop.body import Expr, IteratorRef, Load, ParameterRef, walk
 from polysched.scop.points import SetOrMap, isl_value
 from polysched.scop.scop import Access, AccessKind, Scop, Storage

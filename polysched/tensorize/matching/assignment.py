@@ -6,10 +6,10 @@ What is cheap is asked first; the bodies are compared, with every type and wrap,
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeGuard
 
+from polysched.records import dataclass
 from polysched.scop.body import (
     Binary,
     Cast,

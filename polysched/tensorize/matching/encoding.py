@@ -14,10 +14,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from functools import cached_property
 
+from polysched.records import dataclass
 from polysched.scop.body import Load, walk
 from polysched.tensorize.description.intrinsic import Intrinsic
 from polysched.tensorize.matching.assignment import Assignment

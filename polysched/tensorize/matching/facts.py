@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from polysched.records import dataclass
 from polysched.scop.body import Binary, Cast, Expr, Load
 from polysched.scop.dtypes import DType, Kind
 from polysched.tensorize.description.contraction import Limit

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, lru_cache
 from typing import Protocol
 
@@ -20,6 +20,7 @@ import islpy as isl
 from polysched.dependence import analyse
 from polysched.dependence.dependences import Dependence, Dependences
 from polysched.errors import BudgetExceededError
+from polysched.records import dataclass
 from polysched.scop.body import Assign, Expr, IteratorRef, rebuild
 from polysched.scop.points import SetOrMap, fix_parameters
 from polysched.scop.scop import Scop, Statement, union_set

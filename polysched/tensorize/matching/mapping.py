@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import Any
 
+from polysched.records import dataclass
 from polysched.scop.body import Expr, Load
 from polysched.target import Costs, Target
 from polysched.target.one_line import OneLine

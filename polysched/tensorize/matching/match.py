@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import lru_cache
 from typing import Any
 
@@ -14,6 +14,7 @@ import islpy as isl
 from polysched.dependence import analyse
 from polysched.dependence.dependences import Dependences
 from polysched.errors import BudgetExceededError
+from polysched.records import dataclass
 from polysched.scop.body import Expr
 from polysched.scop.budget import ISL_OPERATIONS, in_words, with_budget
 from polysched.scop.scop import Scop

@@ -9,10 +9,11 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Any, TypeAlias
 
+from polysched.records import dataclass
 from polysched.scop.body import Expr, Load
 from polysched.target.one_line import OneLine
 from polysched.tensorize.description.intrinsic import Intrinsic, LoadMode

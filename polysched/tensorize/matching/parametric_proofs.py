@@ -7,10 +7,10 @@ that share a group with one around them are numbers.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import islpy as isl
 
+from polysched.records import dataclass
 from polysched.tensorize.matching.encoding import grouped
 from polysched.tensorize.matching.mapping import Match
 from polysched.tensorize.proofs.correspondence import Correspondence, is_shared

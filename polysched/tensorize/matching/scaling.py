@@ -7,10 +7,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import islpy as isl
 
+from polysched.records import dataclass
 from polysched.scop.body import Assign, Binary, Cast, Expr, IteratorRef, Literal, Load, walk
 from polysched.scop.points import fix_parameters
 from polysched.scop.scop import Statement

@@ -14,11 +14,12 @@ Rewrite:  for k: S  ->  for k: if (k < end) S; if (k >= end) S_rest
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import islpy as isl
 
 from polysched.dependence.dependences import Dependence, Dependences
+from polysched.records import dataclass
 from polysched.scheduling.tree.loop_tree import Band, Sequence, from_isl, replace_node, split_bands, to_isl, walk
 from polysched.scop.body import Assign, Binary, Expr, IteratorRef, Literal, rebuild
 from polysched.scop.scop import Scop, Statement, union_map, union_set

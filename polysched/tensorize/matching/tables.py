@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from polysched.records import dataclass
 from polysched.scop.body import Call, Expr, Load, rebuild, walk
 from polysched.scop.dtypes import DType
 from polysched.tensorize.description.contraction import Contraction

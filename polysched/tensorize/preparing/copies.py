@@ -12,13 +12,14 @@ Source: copy propagation (Aho, Lam, Sethi, Ullman, "Compilers", 2nd ed., section
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import islpy as isl
 
 from polysched.dependence import analyse
 from polysched.dependence.dependences import Dependence, DependenceKind, Dependences
 from polysched.dependence.idle_statements import without_idle_statements
+from polysched.records import dataclass
 from polysched.scop.body import (
     Assign,
     Binary,

@@ -12,13 +12,14 @@ Source: the inverse of accumulator expansion (Allen, Kennedy, "Optimizing Compil
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import islpy as isl
 
 from polysched.dependence import analyse
 from polysched.dependence.dependences import Dependences
 from polysched.dependence.if_conversion import assigned_value
+from polysched.records import dataclass
 from polysched.scop.body import Assign, Binary, Expr, Literal, Load, rebuild, walk
 from polysched.scop.scop import AccessKind, Array, Scop, Statement, union_set
 from polysched.tensorize.preparing.restating import with_body, wrapping_sum

@@ -15,13 +15,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import islpy as isl
 
 from polysched.dependence import analyse
 from polysched.dependence.dependences import Dependences
 from polysched.dependence.if_conversion import assigned_value
+from polysched.records import dataclass
 from polysched.scheduling.tree.loop_tree import LoopTree, from_isl, replace_node, split_bands, to_isl
 from polysched.scheduling.tree.loop_tree import Sequence as InSequence
 from polysched.scheduling.tree.loop_tree import walk as walk_tree
@@ -321,7 +322,7 @@ def _tree(scop: Scop, group: Sequence[Statement], whole: Statement, domain: isl.
         below = node.branches[at][1]   # the loops of the first statement, or nothing
         branches = (*node.branches[:at], (universe, below), *node.branches[at + len(group):])
         root = replace_node(root, node, InSequence(branches=branches) if len(branches) > 1 else below)
-        return LoopTree(domain=domain, root=root)
+        return LoopTree(domain=domain, root=without_domains(root, domain))
     return None
 
 

@@ -12,12 +12,13 @@ Source: the inverse of loop unrolling (Allen, Kennedy, "Optimizing Compilers for
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import islpy as isl
 
 from polysched.dependence import analyse
 from polysched.dependence.dependences import Dependences
+from polysched.records import dataclass
 from polysched.scheduling.tree.loop_tree import (
     Band,
     Leaf,

@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property, lru_cache, partial
 from typing import TypeAlias
 
@@ -20,6 +20,7 @@ import islpy as isl
 import numpy as np
 import numpy.typing as npt
 
+from polysched.records import dataclass
 from polysched.scop.body import Expr, IteratorRef, Load, rebuild, walk
 from polysched.scop.budget import in_words, with_budget
 from polysched.tensorize.description.intrinsic import Intrinsic

@@ -9,12 +9,13 @@ f splits into tile and coordinate by division, which is a bijection.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property, lru_cache
 from typing import TypeAlias
 
 import islpy as isl
 
+from polysched.records import dataclass
 from polysched.scop.body import Expr, IteratorRef, Load, walk
 from polysched.tensorize.software.fragment import Fragment
 

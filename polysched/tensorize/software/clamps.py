@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from polysched.records import dataclass
 from polysched.scop.body import Binary, Call, Cast, Expr, Literal, Load, Select, Unary, rebuild
 from polysched.tensorize.equality import Verdict, same_function
 from polysched.tensorize.equality.normal_form import widens

@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from polysched.records import dataclass
 
 LEAST = 2
 """Iterations of a loop of unknown length, at least: with one, it would be no loop."""

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import islpy as isl
 
+from polysched.records import dataclass
 from polysched.scheduling.tree.loop_tree import (
     Band,
     Filter,

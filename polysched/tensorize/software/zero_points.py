@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias
 
+from polysched.records import dataclass
 from polysched.scop.body import Binary, Cast, Expr, Literal, Load, Unary, walk
 from polysched.scop.dtypes import INT32
 from polysched.tensorize.equality import Verdict, same_function

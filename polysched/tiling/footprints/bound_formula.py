@@ -19,7 +19,6 @@ from __future__ import annotations
 import itertools
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -27,6 +26,7 @@ import islpy as isl
 
 from polysched.dependence.dependences import Dependence, DependenceKind, Dependences
 from polysched.errors import UsageError
+from polysched.records import dataclass
 from polysched.scheduling.solving.linear_algebra import null_space, rank
 from polysched.scop.body import unconditional_references
 from polysched.scop.scop import Access, AccessKind, Scop, Statement

@@ -7,10 +7,11 @@ an angle: skewed tiles and diamonds) moves less.  Counted when somebody asks, as
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import islpy as isl
 
+from polysched.records import dataclass
 from polysched.scop.budget import with_budget
 from polysched.scop.points import fix_parameters
 from polysched.scop.scop import Access, Scop

@@ -15,11 +15,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Set
-from dataclasses import dataclass
 from math import prod
 
 import islpy as isl
 
+from polysched.records import dataclass
 from polysched.scheduling.solving.linear_algebra import null_space
 from polysched.scop.body import (
     Binary,

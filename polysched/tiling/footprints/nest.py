@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from math import prod
 
 import islpy as isl
 
 from polysched.dependence.parameter_sizes import largest_parameters
+from polysched.records import dataclass
 from polysched.scheduling.tree.loop_tree import multi_union_pw_aff
 from polysched.scop.assumptions import ASSUMED
 from polysched.scop.body import Binary, BodyStatement, Call, Expr, Unary, assignments, statement_expressions, walk

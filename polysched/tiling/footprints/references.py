@@ -8,12 +8,13 @@ distances, such as the neighbours of a stencil, are one reference with a span pe
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from math import prod
 
 import islpy as isl
 
+from polysched.records import dataclass
 from polysched.scop.points import fix_parameters, isl_value
 from polysched.scop.scop import Access, Array, Scop, Statement, Storage
 from polysched.tiling.footprints.strides import Stride, steps

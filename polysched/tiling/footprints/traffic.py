@@ -12,10 +12,11 @@ I/O Complexity Bounds for Affine Programs", PLDI 2021, section 5 (upper bounds).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from math import ceil, prod
 
+from polysched.records import dataclass
 from polysched.target.target import CacheLevel
 from polysched.tiling.footprints.conflicts import most_rows
 from polysched.tiling.footprints.nest import Nest

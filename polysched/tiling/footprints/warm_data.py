@@ -11,8 +11,8 @@ locality with loop transformations", TOPLAS 18(4), 1996, section 3 (reuse betwee
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from polysched.records import dataclass
 from polysched.scheduling.tree.loop_tree import Band
 from polysched.target.target import Target
 from polysched.tiling.footprints.nest import Nest

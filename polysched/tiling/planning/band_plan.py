@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from polysched.records import dataclass
 from polysched.target.one_line import OneLine
 from polysched.tiling.footprints.nest import Nest
 from polysched.tiling.footprints.traffic import Level, structure_of

@@ -9,9 +9,10 @@ inner edges that do not divide outer ones (the last inner tile is cut off), equa
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 
 from polysched.errors import UsageError
+from polysched.records import dataclass
 from polysched.tiling.footprints.nest import Nest
 from polysched.tiling.options import BandOptions, TilingOptions, in_order
 from polysched.tiling.planning.band_plan import BandPlan, TileLevel, Untiled

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from polysched.records import dataclass
 from polysched.scheduling.schedule import Schedule
 from polysched.scheduling.tree.loop_tree import Band, from_isl, walk
 from polysched.scop.points import fix_parameters

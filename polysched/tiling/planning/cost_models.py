@@ -16,9 +16,9 @@ arithmetic).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol
 
+from polysched.records import dataclass
 from polysched.target.target import Target
 from polysched.tiling.footprints.lower_bound import lower_bound
 from polysched.tiling.footprints.nest import Nest

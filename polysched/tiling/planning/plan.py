@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import islpy as isl
 
 from polysched.dependence.dependences import Dependences
 from polysched.dependence.parameter_sizes import largest_parameters
+from polysched.records import dataclass
 from polysched.scheduling.tree.loop_tree import Band, Filter, Leaf, LoopTree, Mark, Node, Sequence
 from polysched.scop.scop import Scop
 from polysched.target.target import CacheLevel, Target

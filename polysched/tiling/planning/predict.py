@@ -7,12 +7,13 @@ back into the same terms: which loops enumerate tiles, of which loop and how lon
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 import islpy as isl
 
 from polysched.dependence.dependences import Dependences
+from polysched.records import dataclass
 from polysched.scheduling.marks import Role
 from polysched.scheduling.tree.loop_tree import Band, Filter, Leaf, Mark, Node, Sequence, from_isl
 from polysched.scop.budget import with_budget

@@ -10,11 +10,11 @@ High-Performance BLIS", ACM TOMS 43(2), 2016, section 3.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import product
 from math import inf, prod
 
+from polysched.records import dataclass
 from polysched.target.costs import Costs
 from polysched.target.target import Target
 from polysched.tiling.footprints.nest import Nest
@@ -44,8 +44,6 @@ class RegisterShape:
     outer : the other loops; they move the accumulators and stay outside the block loops.
     cycles : predicted cycles per operation of one vector.
     transposed : memory holds the sums along the rows, so they are transposed on their way into lanes and back.
-    even_cycles : as `cycles`, blocks that the edge cuts off being computed on a copy wherever loops at an angle run
-        inside the block only.
     in_place : operands in lanes are read where they lie (`read_in_place`).
     packs_few : they are copied, however few blocks read the copy.
     packed : arrays of which panels may be made; None leaves that to the models.
@@ -60,7 +58,6 @@ class RegisterShape:
     outer: tuple[int, ...]
     cycles: float
     transposed: bool = False
-    even_cycles: float = 0.0
     in_place: bool = False
     packs_few: bool = False
     packed: frozenset[str] | None = None
@@ -82,7 +79,7 @@ def register_shapes(nest: Nest, statement: str, target: Target) -> tuple[Registe
     found.sort(key=lambda shape: -_nearness(own, shape.rows))
     plain = [shape for shape in found if not shape.transposed]
     turned = [shape for shape in found if shape.transposed]
-    least = min((shape.even_cycles for shape in plain), default=inf)
+    least = min((shape.cycles for shape in plain), default=inf)
     return (*sorted((shape for shape in turned if shape.cycles < least), key=lambda shape: shape.cycles),
             *sorted(plain, key=lambda shape: shape.cycles))
 
@@ -158,13 +155,12 @@ def _shapes(nest: Nest, statement: str, own: list[Reference], rows: int, columns
     around = lanes * _around_the_sum(nest, roles.operands, columns, roles.inner, target) if transposed else 0.0
     shapes = []
     for vectors, row_count in product(range(1, MOST_VECTORS + 1), range(2, MOST_ROWS + 1)):
-        count = partial(_cycles, roles, row_count, vectors, lanes, target)
-        even = count(packs_columns=transposed, straight=nest.is_straight(rows, columns))
-        cycles = even if transposed else count(straight=nest.is_box)
-        if cycles is not None and even is not None:
+        cycles = _cycles(roles, row_count, vectors, lanes, target, packs_columns=transposed,
+                         straight=nest.is_straight(rows, columns))
+        if cycles is not None:
             shapes.append(RegisterShape(statement=statement, rows=rows, columns=columns, row_count=row_count,
                                         column_count=vectors * lanes, inner=roles.inner, outer=roles.outer,
-                                        cycles=cycles + around, transposed=transposed, even_cycles=even))
+                                        cycles=cycles + around, transposed=transposed))
     return shapes
 
 

@@ -21,13 +21,14 @@ Source: as for `cost_models.Projected`; for wavefronts of tiles, see `wavefront`
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from itertools import product
 from math import prod
 
 import numpy as np
 
+from polysched.records import dataclass
 from polysched.target.costs import Costs
 from polysched.target.target import Target
 from polysched.tiling.footprints.nest import Nest

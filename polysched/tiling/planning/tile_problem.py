@@ -7,10 +7,10 @@ share out.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import permutations
 
+from polysched.records import dataclass
 from polysched.target.costs import SHIPPED, Costs
 from polysched.target.target import CacheLevel, Target
 from polysched.tiling.footprints.balance import idle_share

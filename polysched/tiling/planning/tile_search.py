@@ -12,11 +12,11 @@ Source: as for `traffic`; the integer search replaces their non-linear continuou
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from math import prod
 from typing import Any
 
+from polysched.records import dataclass
 from polysched.scheduling.solving.cp_sat import cp_sat, new_model
 from polysched.target.newest import Newest
 from polysched.tiling.footprints.balance import first_share, uneven_share

@@ -7,12 +7,13 @@ that trees made by hand are read like those of the model.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from math import gcd
 
 import islpy as isl
 
+from polysched.records import dataclass
 from polysched.scheduling.marks import Role
 from polysched.scheduling.tree.loop_tree import Band, Filter, Leaf, Mark, Node, Sequence, multi_union_pw_aff
 from polysched.scop.points import fix_parameters

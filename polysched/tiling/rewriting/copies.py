@@ -13,12 +13,13 @@ Source: K. Goto, R. van de Geijn, "Anatomy of High-Performance Matrix Multiplica
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 import islpy as isl
 import numpy as np
 
+from polysched.records import dataclass
 from polysched.scheduling.marks import Copy, LoopMark, Role
 from polysched.scheduling.tree.loop_tree import (
     Band,

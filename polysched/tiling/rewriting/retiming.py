@@ -17,13 +17,14 @@ Compaction", LCPC 1999.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from graphlib import CycleError, TopologicalSorter
 
 import islpy as isl
 
 from polysched.dependence.reductions import find_reductions
+from polysched.records import dataclass
 from polysched.scheduling.marks import LoopMark
 from polysched.scheduling.schedule import Schedule
 from polysched.scheduling.tree.loop_tree import (

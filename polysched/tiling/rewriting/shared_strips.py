@@ -15,11 +15,12 @@ Source: the fusion at a tile level is that of `joined_nests`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 import islpy as isl
 
+from polysched.records import dataclass
 from polysched.scheduling.marks import LoopMark, Role
 from polysched.scheduling.tree.loop_tree import Band, Leaf, Node, Sequence
 from polysched.scop.scop import Scop

@@ -6,10 +6,11 @@ sections 3 and 4.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import islpy as isl
 
+from polysched.records import dataclass
 from polysched.scop.points import isl_value
 from polysched.tiling.limits import LIMITS
 from polysched.tiling.tree.distribute import maps_of, sets_of

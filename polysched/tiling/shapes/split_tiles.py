@@ -30,12 +30,13 @@ S. Verdoolaege, "Split Tiling for GPUs: Automatic Parallelization Using Trapezoi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial, reduce
 from itertools import chain, combinations, pairwise
 
 import islpy as isl
 
+from polysched.records import dataclass
 from polysched.scheduling.marks import Gaps, LoopMark, Role
 from polysched.scheduling.tree.loop_tree import (
     Band,

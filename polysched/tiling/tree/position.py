@@ -7,11 +7,12 @@ this loop carry a dependence?" and "is this subtree legal?" are small exact isl 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import islpy as isl
 
 from polysched.dependence.dependences import Dependences
+from polysched.records import dataclass
 from polysched.scheduling.tree.loop_tree import (
     Band,
     Filter,

@@ -73,3 +73,14 @@ def test_registers_are_empty_before_sums_of_a_buffer_and_only_there() -> None:
         "float y[restrict 32][20])", "float y[restrict 32][20], float t[restrict 32][20])")))
     assert "register tile" in own.text
     assert "empty_registers" not in own.text, own.text
+
+
+def test_registers_are_emptied_once_ahead_of_a_branch_between_tiles() -> None:
+    """Emptied in each arm, gcc 12 spills four of twelve sums of 6 x 16 in every iteration: half the speed."""
+    made = optimised(relu(22, 12))
+    tiles = [n for n in walk_nodes(made.source.loops) if isinstance(n, RegisterTile) and n.loops]
+    lines = [line.strip() for line in made.text.splitlines()]
+    emptied = [at for at, line in enumerate(lines) if line == "polysched_empty_registers_16();"]
+    assert len(tiles) == 2
+    assert len(emptied) == 1, made.text
+    assert lines[emptied[0] + 1].startswith("if ("), made.text

@@ -33,7 +33,7 @@ REFUSALS = [
     ("for (i = 0; i < n; i++) A[i] = outside(A[i]);", "`outside` may have side effects", "outside(A[i])",
      "#pragma polysched pure outside"),
     ("for (i = 0; i < n; i++) A[i] = j++ + j;", "a side effect inside an expression", "j++", "statement of its own"),
-    ("for (i = 0; i < n; i++) A[i] = 1 + (t = 2);", "an assignment inside an expression", "t = 2",
+    ("for (i = 0; i < n; i++) A[i] = 1 + (A[0] = 2);", "an assignment inside an expression", "A[0] = 2",
      "statement of its own"),
     ("A[0] = (1, 2);", "a comma operator inside an expression", "1, 2", "statement of its own"),
     ("for (i = 0; i < n; i++) switch (i) { case 1: A[i] = 1; }", "`switch` inside the region", "switch (i)",

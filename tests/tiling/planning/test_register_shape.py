@@ -34,6 +34,17 @@ def test_every_block_fits_and_the_best_comes_first() -> None:
     assert (found[0].rows, found[0].columns) == (0, 1)
 
 
+@pytest.mark.parametrize("extents", [(508, 16, 64), (52, 64, 80), (64, 24, 9)])
+def test_loops_of_a_sum_at_an_angle_leave_blocks_as_they_are(extents: tuple[int, ...]) -> None:
+    """A sum over `c` and `4c + r` fills a part of its box, but its rows and columns are the same everywhere."""
+    box = replace(product_nest(512), extents=extents)
+    angled = replace(box, density=0.08, free=(True, True, False))
+    assert [(s.row_count, s.column_count, s.cycles) for s in register_shapes(angled, "S", SMALL)] == [
+        (s.row_count, s.column_count, s.cycles) for s in register_shapes(box, "S", SMALL)]
+    moved = replace(angled, free=(False, True, False))
+    assert register_shapes(moved, "S", SMALL)[0].cycles > register_shapes(box, "S", SMALL)[0].cycles
+
+
 def test_more_registers_never_make_the_best_block_slower() -> None:
     cycles = [fitting(target=replace(SMALL, vector_registers=n))[0].cycles for n in (8, 16, 32)]
     assert cycles == sorted(cycles, reverse=True)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from polysched.graph.limits import LIMITS
 from polysched.graph.operators.builder import Builder
 from polysched.graph.operators.operator import Kind, Operator, Site
 from polysched.graph.values.types import TensorType
+from polysched.records import dataclass
 from polysched.scop.dtypes import FLOAT32, INT32, INT64
 
 

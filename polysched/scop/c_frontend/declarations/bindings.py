@@ -7,11 +7,12 @@ loop iterators, which stand in bounds, conditions and subscripts and so become p
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from pycparser import c_ast
 
 from polysched.errors import UnsupportedScopError
+from polysched.records import dataclass
 from polysched.scop.c_frontend.declarations.c_types import ArrayOf, CType, Pointer, resolve
 from polysched.scop.c_frontend.declarations.scopes import Origin, Scope, Symbol, declarations, file_scope
 from polysched.scop.c_frontend.parse import SyntaxRegion, c_text, everything, is_step, place

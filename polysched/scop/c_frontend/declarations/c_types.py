@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from operator import is_
 from typing import TypeAlias
 
 from pycparser import c_ast
 
+from polysched.records import dataclass
 from polysched.scop import dtypes
 from polysched.scop.c_frontend.declarations.enumerations import object_type
 from polysched.scop.c_frontend.parse import BUILT_IN_TYPES

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from pycparser import c_ast
 from pycparser.c_parser import CParser, ParseError
 
 from polysched.errors import UnsupportedScopError
+from polysched.records import dataclass
 from polysched.scop.c_frontend.declarations.bindings import identifiers_in
 from polysched.scop.c_frontend.parse import everything, is_step, place
 

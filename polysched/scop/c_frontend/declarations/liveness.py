@@ -6,12 +6,12 @@ Conservative: `True` whenever some path could read the variable before it is set
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence, Set
-from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property, singledispatch
 
 from pycparser import c_ast
 
+from polysched.records import dataclass
 from polysched.scop.c_frontend.declarations.c_types import ArrayOf, CType, Scalar, StructType
 from polysched.scop.c_frontend.declarations.scopes import Origin, Symbol
 from polysched.scop.c_frontend.parse import LOOPS, SyntaxRegion, everything

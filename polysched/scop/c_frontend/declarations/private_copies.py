@@ -15,11 +15,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from pycparser import c_ast
 
 from polysched.errors import UnsupportedScopError
+from polysched.records import dataclass
 from polysched.scop.c_frontend.declarations.liveness import JUMPS, Effect, Liveness, first_effect, next_iteration
 from polysched.scop.c_frontend.declarations.scopes import Scope
 from polysched.scop.c_frontend.parse import SyntaxRegion, everything, place

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Set
-from dataclasses import dataclass
 
 from pycparser import c_ast
 
+from polysched.records import dataclass
 from polysched.scop.c_frontend.parse import SyntaxRegion, everything
 from polysched.scop.scop import NameReads
 

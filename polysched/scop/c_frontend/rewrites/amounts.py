@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from pycparser import c_ast
 
+from polysched.records import dataclass
 from polysched.scop.c_frontend.declarations.c_types import CType, Pointer, Scalar
 from polysched.scop.c_frontend.declarations.literals import literal
 from polysched.scop.c_frontend.declarations.scopes import Origin

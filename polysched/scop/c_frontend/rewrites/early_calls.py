@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from pycparser import c_ast
 
+from polysched.records import dataclass
 from polysched.scop.body import OF_PARTS
 from polysched.scop.c_frontend.declarations.bindings import function_parameters
 from polysched.scop.c_frontend.functions import MATH

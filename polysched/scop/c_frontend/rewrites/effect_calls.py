@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from pycparser import c_ast
 
 from polysched.errors import UnsupportedScopError
+from polysched.records import dataclass
 from polysched.scop.c_frontend.declarations.effects import DeclaredEffects, Section
 from polysched.scop.c_frontend.parse import c_text, everything, is_step, place, replace_child
 from polysched.scop.c_frontend.rewrites.bodies import rewrite_bodies

@@ -10,11 +10,12 @@ where the parameter is used, so nothing that it reads may have changed by then.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeVar
 
 from pycparser import c_ast
 
+from polysched.records import dataclass
 from polysched.scop.c_frontend.declarations.bindings import (
     addressed_names,
     assigned_names,

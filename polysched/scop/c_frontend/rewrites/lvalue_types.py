@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from pycparser import c_ast
 
+from polysched.records import dataclass
 from polysched.scop.c_frontend.declarations.c_types import CType, StructType, element_type, resolve
 from polysched.scop.c_frontend.declarations.scopes import Scope
 from polysched.scop.c_frontend.parse import everything

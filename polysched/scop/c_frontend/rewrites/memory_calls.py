@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 
 from pycparser import c_ast
 
+from polysched.records import dataclass
 from polysched.scop.c_frontend.declarations.c_types import Scalar, element_type
 from polysched.scop.c_frontend.parse import everything, is_step
 from polysched.scop.c_frontend.rewrites.bodies import rewrite_bodies

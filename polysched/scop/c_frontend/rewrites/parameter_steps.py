@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from pycparser import c_ast
 
+from polysched.records import dataclass
 from polysched.scop.c_frontend.declarations.bindings import assigned_names, identifiers_in, stepped_name
 from polysched.scop.c_frontend.declarations.c_types import Scalar, resolve
 from polysched.scop.c_frontend.declarations.scopes import Scope

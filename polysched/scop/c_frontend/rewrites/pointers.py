@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from pycparser import c_ast
 
+from polysched.records import dataclass
 from polysched.scop.c_frontend.declarations.bindings import addressed_names, assigned_names, identifiers_in
 from polysched.scop.c_frontend.declarations.c_types import ArrayOf, Pointer
 from polysched.scop.c_frontend.declarations.liveness import Liveness

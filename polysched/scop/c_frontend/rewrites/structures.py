@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 from pycparser import c_ast
 
+from polysched.records import dataclass
 from polysched.scop.c_frontend.declarations.c_types import ArrayOf, CType, Scalar, StructType
 from polysched.scop.c_frontend.declarations.literals import integer_constant
 from polysched.scop.c_frontend.parse import everything, replace_child

@@ -17,13 +17,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice, pairwise, product
 from typing import TypeAlias
 
 import islpy as isl
 from pycparser import c_ast
 
+from polysched.records import dataclass
 from polysched.scop.c_frontend.declarations.bindings import describe
 from polysched.scop.c_frontend.declarations.c_types import Scalar
 from polysched.scop.c_frontend.extraction import Extraction, NotAffine

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import islpy as isl
 from pycparser import c_ast
 
+from polysched.records import dataclass
 from polysched.scop.c_frontend.declarations.c_types import ArrayOf, CType, Pointer, Scalar, StructType
 from polysched.scop.c_frontend.declarations.literals import integer_constant
 from polysched.scop.c_frontend.declarations.scopes import Origin, Symbol

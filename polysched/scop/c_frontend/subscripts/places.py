@@ -6,12 +6,13 @@ a spelling with one hole per subscript, and the list of subscripts.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import islpy as isl
 from pycparser import c_ast
 
 from polysched.errors import UnsupportedScopError
+from polysched.records import dataclass
 from polysched.scop.c_frontend.declarations.bindings import identifiers_in
 from polysched.scop.c_frontend.declarations.c_types import (
     ArrayOf,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from polysched.records import dataclass
 from polysched.scop.c_frontend.text.text_scan import Scanner, Token
 
 _WORD = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")

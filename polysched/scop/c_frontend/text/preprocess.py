@@ -10,10 +10,11 @@ import re
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from polysched.errors import CompileError, SourceLocation, SourceSyntaxError, UsageError
+from polysched.records import dataclass
 from polysched.scop.c_frontend.text.assembly import without_assembly
 from polysched.scop.c_frontend.text.attributes import without_attributes
 from polysched.target import Compiler, find_compiler

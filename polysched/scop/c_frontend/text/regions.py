@@ -8,9 +8,9 @@ only that knows what conditional compilation leaves.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from polysched.errors import SourceLocation, UnsupportedScopError
+from polysched.records import dataclass
 
 _TOKEN = re.compile(r"""
       (?P<splice>\\\r?\n)

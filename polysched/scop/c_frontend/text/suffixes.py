@@ -8,8 +8,8 @@ Source: ISO/IEC TS 18661-3, section 8 (constants), now C23 6.4.4.3.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+from polysched.records import dataclass
 from polysched.scop.c_frontend.text.text_scan import without_directives
 
 _DIGITS = r"((?:\d+\.\d*|\.\d+|\d+(?=[eE]))(?:[eE][+-]?\d+)?|0[xX][0-9a-fA-F.]+[pP][+-]?\d+)"

@@ -1,0 +1,130 @@
+"""`dataclass` that leaves its work to the first use of a class.
+
+`dataclasses.dataclass` reads the annotations of every class that is imported, and compiles `__init__`, `__repr__`,
+`__eq__` and `__hash__`: a millisecond of processor time, hundreds of times.  A program uses a few of these classes.
+Here a class gets placeholders.  The first lookup of one has `dataclasses` make what it stands for, of a twin with the
+same fields, and puts that in its place.  What is seen of a class and its values is as the standard library has it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from typing import TYPE_CHECKING, Any
+
+__all__ = ["dataclass"]
+
+_METHODS = {"__init__": {"init": True}, "__repr__": {"repr": True}, "__eq__": {"eq": True},
+            "__hash__": {"unsafe_hash": True}}
+"""The methods, and what makes `dataclasses` generate each of them."""
+_FIELDS = ("__dataclass_fields__", "__dataclass_params__", "__match_args__")
+"""What `dataclasses` keeps of the fields."""
+_NONE = {"init": False, "repr": False, "eq": False}
+
+_AT_ONCE = ("__setattr__", "__delattr__", "__match_args__")
+"""Of a class that has one of these itself, `dataclasses` decides what it means."""
+
+if TYPE_CHECKING:
+    from dataclasses import dataclass
+else:
+    def dataclass(cls=None, /, *, repr=True, eq=True, frozen=False, kw_only=False, **others):
+        """As `dataclasses.dataclass`, which does its work at once where there are other options than these four."""
+        if cls is None:
+            return lambda made: dataclass(made, repr=repr, eq=eq, frozen=frozen, kw_only=kw_only, **others)
+        own = dict(vars(cls))
+        if others or any(name in own for name in _AT_ONCE):
+            return dataclasses.dataclass(cls, repr=repr, eq=eq, frozen=frozen, kw_only=kw_only, **others)
+        return _postponed(cls, own, repr=repr, eq=eq, frozen=frozen, kw_only=kw_only)
+
+
+def _postponed(cls: Any, own: dict[str, Any], *, repr: bool, eq: bool, frozen: bool, kw_only: bool) -> Any:
+    """The class with placeholders, and methods that refuse changes where it is frozen.
+
+    Parameters
+    ----------
+    own : what the class has itself.
+    """
+    unfinished = _Unfinished(cls, {"frozen": frozen, "kw_only": kw_only}, own)
+    hashed = eq and (own.get("__hash__") is None if "__eq__" in own else "__hash__" not in own)
+    if hashed:   # by the fields; of what may change by nothing
+        cls.__hash__ = _Placeholder(unfinished, "__hash__") if frozen else None
+    asked = (*_FIELDS, "__init__", *(["__repr__"] if repr else []), *(["__eq__"] if eq else []))
+    for name in asked:
+        if name not in own:
+            setattr(cls, name, _Placeholder(unfinished, name))
+    if frozen:
+        _freeze(cls)
+    return cls
+
+
+class _Unfinished:
+    """A class, its options, and what its own fields were given: a default, or `field(...)`."""
+
+    __slots__ = ("cls", "given", "options")
+
+    def __init__(self, cls: Any, options: dict[str, bool], own: dict[str, Any]) -> None:
+        self.cls, self.options = cls, options
+        self.given = {name: own[name] for name in inspect.get_annotations(cls) if name in own}
+        for name, value in self.given.items():
+            if isinstance(value, dataclasses.Field):
+                if value.default is dataclasses.MISSING:
+                    delattr(cls, name)
+                else:
+                    setattr(cls, name, value.default)
+
+    def finish(self, name: str) -> None:
+        """Put what a placeholder stands for in its place."""
+        if name in _METHODS:
+            fields = {field.name: field for field in dataclasses.fields(self.cls)}
+            options = {"frozen": self.options["frozen"], **_NONE, **_METHODS[name]}
+            setattr(self.cls, name, vars(self._twin(_types(fields), fields, options))[name])
+            return
+        own = inspect.get_annotations(self.cls)
+        inherited = {field.name: field for base in reversed(self.cls.__mro__[1:]) if dataclasses.is_dataclass(base)
+                     for field in dataclasses.fields(base)}
+        given = {key: field for key, field in inherited.items() if key not in own}
+        twin = self._twin(_types(inherited) | own, given | self.given, _NONE | self.options)
+        for each in _FIELDS:
+            setattr(self.cls, each, vars(twin)[each])
+
+    def _twin(self, types: dict[str, Any], given: dict[str, Any], options: dict[str, bool]) -> type:
+        """A class with these fields that `dataclasses` has done its work on."""
+        same = {key: getattr(self.cls, key) for key in ("__module__", "__qualname__", "__post_init__")
+                if hasattr(self.cls, key)}
+        twin = type(self.cls.__name__, (), {**given, **same, "__annotations__": types, "__doc__": "of the class"})
+        return dataclasses.dataclass(**options)(twin)
+
+
+class _Placeholder:
+    """What stands for a method, or for what is known of the fields, until it is looked up."""
+
+    __slots__ = ("name", "unfinished")
+
+    def __init__(self, unfinished: _Unfinished, name: str) -> None:
+        self.unfinished, self.name = unfinished, name
+
+    def __get__(self, instance: object, asked: type | None = None) -> Any:
+        self.unfinished.finish(self.name)
+        found = vars(self.unfinished.cls)[self.name]
+        return found.__get__(instance, asked) if self.name in _METHODS else found
+
+
+def _types(fields: dict[str, dataclasses.Field[Any]]) -> dict[str, Any]:
+    return {name: field.type for name, field in fields.items()}
+
+
+def _freeze(cls: Any) -> None:
+    """Refuse to change the fields of a value."""
+    def refuse(value: object, name: str, what: str) -> None:
+        if type(value) is cls or name in (field.name for field in dataclasses.fields(cls)):
+            raise dataclasses.FrozenInstanceError(f"cannot {what} field {name!r}")
+
+    def __setattr__(self: Any, name: str, value: object) -> None:
+        refuse(self, name, "assign to")
+        super(cls, self).__setattr__(name, value)
+
+    def __delattr__(self: Any, name: str) -> None:
+        refuse(self, name, "delete")
+        super(cls, self).__delattr__(name)
+
+    cls.__setattr__, cls.__delattr__ = __setattr__, __delattr__
