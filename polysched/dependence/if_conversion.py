@@ -4,8 +4,8 @@
     if (a > b) R[i] = a; else R[i] = b;      ->    R[i] = a > b ? a : b;
 
 Only the chosen side of a choice is evaluated, so nothing is read that was not read before.  The element is always
-written then, which nobody sees where every branch writes it, where it is a scalar of the region, or where the
-condition reads it in any case.
+written then, which nobody sees where every branch writes it, or where it is a scalar of the region.  That the condition
+reads it says nothing: it may be read-only.
 
 Source: J. R. Allen, K. Kennedy, C. Porterfield, J. Warren, "Conversion of control dependence to data dependence",
 POPL 1983.
@@ -13,7 +13,7 @@ POPL 1983.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from polysched.records import dataclass
@@ -27,16 +27,20 @@ from polysched.scop.body import (
     Load,
     Select,
     assignments,
-    certain_loads,
     walk,
 )
 from polysched.scop.dtypes import DType, common_type
 from polysched.scop.scop import Access, AccessKind, Array, Scop, Statement
 
 
-def without_branches(scop: Scop) -> Scop:
-    """The program with every such branch as one assignment; the same object where there is none."""
-    statements = tuple(as_choice(scop, s) or s for s in scop.statements)
+def without_branches(scop: Scop, *, exists: Callable[[Access], bool] = lambda _: False) -> Scop:
+    """The program with every such branch as one assignment; the same object where there is none.
+
+    Parameters
+    ----------
+    exists : as `as_choice` has it.
+    """
+    statements = tuple(as_choice(scop, s, exists=exists) or s for s in scop.statements)
     return scop if statements == scop.statements else replace(scop, statements=statements)
 
 
@@ -151,7 +155,7 @@ def as_choice(scop: Scop, statement: Statement, *,
     if target is None:
         return None
     twins = [a for a in statement.reads if same_element(a, target)]
-    if not _may_always_be_written(scop.array(target.array), branch, twins) and not exists(target):
+    if not _may_always_be_written(scop.array(target.array), branch) and not exists(target):
         return None
     old = twins[0] if twins else replace(target, reference=f"{target.reference}_old", kind=AccessKind.READ)
     dtype = next(assignments(statement.body)).dtype
@@ -175,14 +179,9 @@ def _only_target(statement: Statement) -> Access | None:
     return targets[0] if targets and all(same_element(t, targets[0]) for t in targets) else None
 
 
-def _may_always_be_written(array: Array, branch: If, twins: Sequence[Access]) -> bool:
-    """Whether the element exists in every instance: one that all ways write, or the condition reads, or a scalar.
-
-    What stands behind `&&`, `||` or `?` in the condition is not always read.
-    """
-    read = set(certain_loads(branch.condition))
-    return (array.is_scalar and array.is_temporary) or any(a.reference in read for a in twins) \
-        or _is_always_written((branch,))
+def _may_always_be_written(array: Array, branch: If) -> bool:
+    """Whether the element may be written in every instance: one that all ways write, or a scalar of the region."""
+    return (array.is_scalar and array.is_temporary) or _is_always_written((branch,))
 
 
 def _is_always_written(items: tuple[BodyStatement, ...]) -> bool:

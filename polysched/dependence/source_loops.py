@@ -37,7 +37,7 @@ def shared_loops(scop: Scop, statements: Sequence[str], *, bystanders: bool = Fa
     bystanders : say where all other statements in a loop stand, too.
     """
     node = scop.schedule.get_root()
-    wanted = set(statements)
+    wanted, known = set(statements), {s.name for s in scop.statements}
     while True:
         kind = kind_of(node)
         if kind == NodeKind.leaf:
@@ -45,7 +45,7 @@ def shared_loops(scop: Scop, statements: Sequence[str], *, bystanders: bool = Fa
         if kind == NodeKind.band:
             partial = node.band_get_partial_schedule()
             for member in range(node.band_n_member()):
-                around = sorted(statement_names(partial.domain())) if bystanders else statements
+                around = sorted(statement_names(partial.domain()) & known) if bystanders else statements
                 loop = source_loop(scop, partial.get_union_pw_aff(member), around)
                 if loop is None:
                     return

@@ -9,14 +9,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from polysched.mesh.cost import Ledger, Undo
+from polysched.mesh.cost import Change, Ledger
 from polysched.mesh.limits import LIMITS
 from polysched.mesh.operators import OperatorGraph
-from polysched.mesh.packing import free_places
 from polysched.mesh.shapes import Rectangle, Shape
 from polysched.mesh.target import MeshTarget
 from polysched.mesh.traffic import Traffic
 from polysched.records import dataclass
+
+_FREE, _DEAD = -1, -2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,12 +60,22 @@ def anneal(graph: OperatorGraph, target: MeshTarget, rectangles: Sequence[Rectan
     first = score
     for step in range(count if first else 0):
         temperature = first * LIMITS.hot_share * (LIMITS.cold_share / LIMITS.hot_share) ** (step / count)
-        undo = _changed(ledger, board, draw, choices, turns=turns)
-        if undo is None:
+        if soft and step >= LIMITS.soft_share * count:
+            soft, score = False, ledger.score
+        change = _changed(ledger, board, draw, choices, turns=turns)
+        if change is None:
             continue
-        after = ledger.energy if soft and step < LIMITS.soft_share * count else ledger.score
-        if after <= score or draw.random() < math.exp((score - after) / temperature):
-            board.move(undo.rectangles, {n: ledger.rectangles[n] for n in undo.rectangles})
+        least, luck = change.least_score, 0.0
+        if least > score:   # so is what it comes to
+            luck = draw.random()
+            if luck >= math.exp((score - least) / temperature):
+                continue
+        undo = ledger.make(change)
+        after = ledger.energy if soft else ledger.score
+        if after > score >= least:
+            luck = draw.random()
+        if after <= score or luck < math.exp((score - after) / temperature):
+            board.move(undo.rectangles, change.rectangles)
             score = after
             if ledger.score < best:
                 best = ledger.score
@@ -75,36 +86,86 @@ def anneal(graph: OperatorGraph, target: MeshTarget, rectangles: Sequence[Rectan
 
 
 class _Board:
-    """Which operator has which core: -1 for none, -2 for a dead core."""
+    """Which operator has which core, in row-major order: `_FREE` for none, `_DEAD` for a dead core.
+
+    Sets of cores are whole numbers, a bit a core: where a rectangle is free is a few shifts.
+    """
 
     def __init__(self, target: MeshTarget, rectangles: Sequence[Rectangle]) -> None:
-        self.owners = np.where(target.alive, -1, -2)
-        for number, rectangle in enumerate(rectangles):
-            self.owners[rectangle.slices] = number
+        self.rows, self.columns = target.rows, target.columns
+        self.owners: list[int] = np.where(target.alive, _FREE, _DEAD).ravel().tolist()
+        self.free = sum(1 << core for core, owner in enumerate(self.owners) if owner == _FREE)
+        self._cores: dict[tuple[int, int], int] = {}
+        self._near: dict[tuple[int, int], tuple[tuple[int, int], ...]] = {}
+        self.move({}, dict(enumerate(rectangles)))
 
     def move(self, before: Mapping[int, Rectangle], after: Mapping[int, Rectangle]) -> None:
+        """Take operators from their places, then put them to their new ones."""
         for rectangle in before.values():
-            self.owners[rectangle.slices] = -1
+            self._fill(rectangle, _FREE)
+            self.free |= self.cores(rectangle)
         for number, rectangle in after.items():
-            self.owners[rectangle.slices] = number
+            self._fill(rectangle, number)
+            self.free &= ~self.cores(rectangle)
+
+    def _fill(self, rectangle: Rectangle, owner: int) -> None:
+        for first in self._firsts(rectangle):
+            self.owners[first:first + rectangle.columns] = [owner] * rectangle.columns
+
+    def _firsts(self, rectangle: Rectangle) -> range:
+        """The first core of each row of a rectangle."""
+        first = rectangle.row * self.columns + rectangle.column
+        return range(first, first + rectangle.rows * self.columns, self.columns)
 
     def others_in(self, rectangle: Rectangle, number: int) -> set[int]:
         """Who has cores of a rectangle beside an operator itself."""
-        found = set(self.owners[rectangle.slices].ravel().tolist())
-        return found - {-1, number}
+        found: set[int] = set()
+        for first in self._firsts(rectangle):
+            found.update(self.owners[first:first + rectangle.columns])
+        return found - {_FREE, number}
+
+    def cores(self, rectangle: Rectangle) -> int:
+        """The set of a rectangle's cores."""
+        key = rectangle.rows, rectangle.columns
+        if key not in self._cores:
+            line = (1 << rectangle.columns) - 1
+            self._cores[key] = sum(line << row * self.columns for row in range(rectangle.rows))
+        return self._cores[key] << rectangle.row * self.columns + rectangle.column
+
+    def nearest(self, free: int, old: Rectangle) -> Rectangle | None:
+        """The place nearest to an old one where as many cores are free; of several, the first in row-major order."""
+        found = free
+        for _ in range(1, old.columns):
+            found = free & found >> 1
+        line = found
+        for _ in range(1, old.rows):
+            found = line & found >> self.columns
+        for core, place in self._by_distance(old.row, old.column):
+            if found & place and core % self.columns <= self.columns - old.columns:
+                row, column = divmod(core, self.columns)
+                return replace(old, row=row, column=column)
+        return None
+
+    def _by_distance(self, row: int, column: int) -> tuple[tuple[int, int], ...]:
+        """All cores and their bits, the nearest to one first."""
+        if (row, column) not in self._near:
+            self._near[row, column] = tuple((core, 1 << core) for core in sorted(
+                range(self.rows * self.columns), key=lambda core: abs(core // self.columns - row)
+                + abs(core % self.columns - column)))
+        return self._near[row, column]
 
 
 def _changed(ledger: Ledger, board: _Board, draw: random.Random, choices: Sequence[Sequence[Shape]] | None, *,
-             turns: bool) -> Undo | None:
-    """A change that was made in a ledger; None where the drawn one cannot be."""
+             turns: bool) -> Change | None:
+    """A drawn change of a ledger; None where it cannot be."""
     if turns and ledger.orders and draw.random() < LIMITS.turn_share:
         message = draw.randrange(len(ledger.orders))
-        return ledger.turn(message, "yx" if ledger.orders[message] == "xy" else "xy")
+        return ledger.turned(message, "yx" if ledger.orders[message] == "xy" else "xy")
     if choices is not None and draw.random() < LIMITS.reshape_share:
         places = _reshaped(ledger, board, choices, draw)
     else:
         places = _proposal(ledger, board, draw)
-    return ledger.move(places) if places else None
+    return ledger.moved(places) if places else None
 
 
 def _proposal(ledger: Ledger, board: _Board, draw: random.Random) -> dict[int, Rectangle]:
@@ -118,7 +179,7 @@ def _proposal(ledger: Ledger, board: _Board, draw: random.Random) -> dict[int, R
     others = board.others_in(new, number)
     if new == old:
         return {}
-    swapped = _swap(ledger, board, number, new, min(others)) if len(others) == 1 and -2 not in others else {}
+    swapped = _swap(ledger, board, number, new, min(others)) if len(others) == 1 and _DEAD not in others else {}
     return swapped or _pushed(ledger, board, number, new)
 
 
@@ -137,21 +198,21 @@ def _reshaped(ledger: Ledger, board: _Board, choices: Sequence[Sequence[Shape]],
 def _pushed(ledger: Ledger, board: _Board, number: int, new: Rectangle) -> dict[int, Rectangle]:
     """An operator at a new place, and those that stand there at the nearest free one; nothing where there is none."""
     others = board.others_in(new, number)
-    if -2 in others or len(others) > LIMITS.most_pushed:
+    if _DEAD in others or len(others) > LIMITS.most_pushed:
         return {}
     places = {number: new}
     if not others:
         return places
-    free = np.isin(board.owners, [-1, number, *others])
-    free[new.slices] = False
+    free = board.free | board.cores(ledger.rectangles[number])
+    for other in others:
+        free |= board.cores(ledger.rectangles[other])
+    free &= ~board.cores(new)
     for other in sorted(others, key=lambda n: (-ledger.rectangles[n].cores, n)):
-        old = ledger.rectangles[other]
-        found = free_places(free, old.rows, old.columns)
-        if not len(found):
+        found = board.nearest(free, ledger.rectangles[other])
+        if found is None:
             return {}
-        row, column = found[int(np.abs(found - [old.row, old.column]).sum(1).argmin())].tolist()
-        places[other] = replace(old, row=row, column=column)
-        free[places[other].slices] = False
+        places[other] = found
+        free &= ~board.cores(found)
     return places
 
 

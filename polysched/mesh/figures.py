@@ -75,10 +75,11 @@ def latency(ledger: Ledger, shapes: Sequence[Shape]) -> float:
     for message, (source, sink) in enumerate(graph.ends):
         sending[source].append(message)
         hearing[sink].append(message)
+    flows = ledger.flows
     for number in graph.order:
         ready[number] = max((arrival[m] for m in hearing[number]), default=0.0) + shapes[number].seconds
         for message in sending[number]:
-            flow = ledger.flows[message]
+            flow = flows[message]
             arrival[message] = (ready[number] + flow.hops * target.hop
                                 + int(ledger.loads[flow.links].max(initial=0)) / target.link)
     return max(ready)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from polysched.errors import PlacementError, UsageError
@@ -175,8 +176,8 @@ def _reshaped(graph: OperatorGraph, target: MeshTarget, shapes: tuple[Shape, ...
                              soft=other != shapes)
                       for other, first in itertools.islice(begun.items(), LIMITS.reshaped_annealings))]
     best = min(found, key=lambda a: a.score)
-    best = min(best, anneal(graph, target, best.rectangles, seed=options.seed, choices=choices, turns=turns,
-                            traffic=traffic), key=lambda a: a.score)
+    best = _further(best, list(begun.values()), partial(anneal, graph, target, choices=choices, turns=turns,
+                                                        traffic=traffic), options.seed)
     chosen = tuple(next(s for s in (own, *of_one) if (s.rows, s.columns) == (r.rows, r.columns))
                    for own, of_one, r in zip(shapes, choices, best.rectangles, strict=True))
     changed = sum(a != b for a, b in zip(shapes, chosen, strict=True))
@@ -184,6 +185,19 @@ def _reshaped(graph: OperatorGraph, target: MeshTarget, shapes: tuple[Shape, ...
         return shapes, best, f"of {len(tried)} other choices of shapes none has a lower score"
     return chosen, best, (f"{changed} operators have other shapes than the fewest cores, as fast: the score is "
                           f"{best.score / max(given.score, 1):.2f} of that with those")
+
+
+def _further(best: Annealed, firsts: Sequence[tuple[Rectangle, ...]], again: Callable[..., Annealed],
+             seed: int) -> Annealed:
+    """Annealed on with other seeds, from the best and from first placements: short annealings depend on luck."""
+    vain = 0
+    for more in range(1 + LIMITS.further_moves // (LIMITS.moves_per_operator * len(best.rectangles))):
+        first = firsts[more // 2 % len(firsts)] if more % 2 else best.rectangles
+        found = again(first, seed=seed + more, soft=more % 2 == 1)
+        best, vain = (found, 0) if found.score < best.score else (best, vain + 1)
+        if vain > LIMITS.most_vain:
+            break
+    return best
 
 
 def _packings(graph: OperatorGraph, shapes: Sequence[Shape], target: MeshTarget, draw: random.Random

@@ -67,7 +67,7 @@ def least_score(graph: OperatorGraph, shapes: Sequence[Shape], target: MeshTarge
     The most loaded link has at least the smallest load for which shapes within it have cores enough in all; every
     message travels least between some two shapes, of no more cores than the smallest ones of the others leave.
     """
-    every = _affordable(graph, max(s.seconds for s in shapes), target)
+    every = affordable(graph, max(s.seconds for s in shapes), target)
     loads = [[(own_load(graph, n, s, target), s.cores) for s in of_one] for n, of_one in enumerate(every)]
     levels = sorted({load for of_one in loads for load, _ in of_one})
     load = next(level for level in levels if _cores_within(loads, level) <= target.live_cores)
@@ -76,7 +76,7 @@ def least_score(graph: OperatorGraph, shapes: Sequence[Shape], target: MeshTarge
     return LIMITS.congestion_weight * max(load, -(-hops // max(1, target.live_links))) + hops
 
 
-def _affordable(graph: OperatorGraph, seconds: float, target: MeshTarget) -> list[list[Shape]]:
+def affordable(graph: OperatorGraph, seconds: float, target: MeshTarget) -> list[list[Shape]]:
     """Per operator the shapes that take at most so long, and leave the fewest cores that the others need."""
     every = [_shapes_within(graph, n, seconds, target.live_cores, target) for n in range(len(graph.operators))]
     fewest = [min(s.cores for s in of_one) for of_one in every]

@@ -14,6 +14,7 @@ from __future__ import annotations
 import itertools
 from collections import deque
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -42,6 +43,7 @@ class Flow:
     links, loads : numbers of links, each once, and bytes on each.
     hop_bytes : the sum of the loads.
     hops : of the longest way of a piece, passing on included.
+    largest : of the loads.
     detours : ways of the pieces that cannot go straight, in the order of the pieces.
     """
 
@@ -49,7 +51,12 @@ class Flow:
     loads: np.ndarray
     hop_bytes: int
     hops: int
+    largest: int
     detours: tuple[Path, ...] = ()
+
+    def on(self, links: np.ndarray) -> Flow:
+        """The same on links of other numbers."""
+        return replace(self, links=links)
 
 
 @lru_cache(maxsize=4096)
@@ -99,9 +106,19 @@ class Traffic:
         ------
         PlacementError : dead cores keep the two apart.
         """
+        kept, links = self.kept(message, source, sink, order)
+        return kept.on(kept.links + links)
+
+    def kept(self, message: Message, source: Rectangle, sink: Rectangle, order: str) -> tuple[Flow, int]:
+        """The flow of a message as it is kept, and by how many numbers of links it has to be moved.
+
+        Raises
+        ------
+        PlacementError : dead cores keep the two apart.
+        """
         if self.target.dead:
             whole = (message.bytes, message.cut, source, sink, order)
-            return self._straight.get(whole) or self._keep(whole, self._around(message, source, sink, order))
+            return self._straight.get(whole) or self._keep(whole, self._around(message, source, sink, order)), 0
         row, column = min(source.row, sink.row), min(source.column, sink.column)
         key = (message.bytes, message.cut, sink.row - source.row, sink.column - source.column, source.rows,
                source.columns, sink.rows, sink.columns, order)
@@ -110,7 +127,7 @@ class Traffic:
             source = Rectangle(source.row - row, source.column - column, source.rows, source.columns)
             sink = Rectangle(sink.row - row, sink.column - column, sink.rows, sink.columns)
             kept = self._keep(key, self._flow(message, source, sink, *self._ends(message, source, sink), order))
-        return Flow(kept.links + (row * self.target.columns + column), kept.loads, kept.hop_bytes, kept.hops)
+        return kept, row * self.target.columns + column
 
     def _keep(self, key: tuple[object, ...], flow: Flow) -> Flow:
         if len(self._straight) >= LIMITS.most_flows:
@@ -140,7 +157,7 @@ class Traffic:
         way = np.abs(ends[0] - ends[2]) + np.abs(ends[1] - ends[3])
         longest = max([int(way.max(initial=0)), *(len(d) - 1 for d in detours)])
         more = {"cells": 0, "rows": sink.columns - 1, "columns": sink.rows - 1}[message.cut] if message.bytes else 0
-        return Flow(links, kept, int(kept.sum()), longest + more, detours)
+        return Flow(links, kept, int(kept.sum()), longest + more, int(kept.max(initial=0)), detours)
 
     def _around(self, message: Message, source: Rectangle, sink: Rectangle, order: str) -> Flow:
         """Of pieces some of which may have to go around dead cores."""

@@ -68,13 +68,13 @@ KEPT = {   # the scalar stays
 
 
 BRANCHES = {
-    "if (A[i][k] > C[i][j]) C[i][j] = A[i][k];": True,
+    "if (A[i][k] > C[i][j]) C[i][j] = A[i][k];": False,
     "if (A[i][k] > 3) C[i][j] = A[i][k];": False,   # would write where nothing was written
     "if (C[i][j] > 3) { C[i][j] = A[i][k]; D[i][j] = 1; }": False,
     "if (C[i][j] > 3) C[i][j] = A[i][k]; else D[i][j] = 1;": False,
     "if (C[i][j] > 3) { C[i][j] = A[i][k]; C[i][j] += 1; }": False,
     "if (A[i][k] > 3) { if (C[i][j] < 2) C[i][j] = 1; }": False,
-    "if (C[i][j] > 3 && A[i][k] > 3) C[i][j] = A[i][k];": True,
+    "if (C[i][j] > 3 && A[i][k] > 3) C[i][j] = A[i][k];": False,   # the element may be read-only
     "if (A[i][k] > 3 && C[i][j] > 3) C[i][j] = A[i][k];": False,   # the element may not exist
     "if (A[i][k] > 3 || C[i][j] > 3) C[i][j] = A[i][k];": False,
     "if (A[i][k] > 3) C[i][j] = A[i][k]; else C[i][j] = B[k][j];": True,

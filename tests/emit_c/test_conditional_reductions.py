@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import shutil
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ import pytest
 import polysched
 from polysched.emit_c import CSource
 from polysched.scop import from_c_text
-from polysched.target import CLANG_NAMES
+from polysched.target import CLANG_NAMES, find_compiler
 from tests.emit_c.compiled import load
 from tests.emit_c.nodes import lane_parts, on_threads, reductions
 
@@ -25,7 +26,6 @@ PROGRAMS = {
     "behind a pointer": f"{LOOP} if (p[i] > 0) r[0] += p[i];",
     "into a pointer that is set before": f"p[0] = 0; {LOOP} if (B[i] > 0) p[0] += B[i];",
     "differences and sums": f"{LOOP} if (B[i] > 0) r[0] -= B[i]; else r[0] += 2;",
-    "products": f"{LOOP} if (B[i] > 0) r[0] = r[0] + B[i] * C[i];",
     "a product": f"{LOOP} if (B[i] > 2) r[0] *= C[i];",
     "a comparison": f"{LOOP} m[0] += B[i] > 1;",
     "several comparisons": f"{LOOP} m[0] += B[i] > 1 && !(C[i] < 0);",
@@ -127,3 +127,53 @@ def test_lanes_without_the_condition_keep_zeros_and_their_signs(kind: str, tmp_p
     new.f(ctypes.c_int(75), *(ctypes.c_void_p(a.ctypes.data) for a in arrays))
     assert arrays[3][0] == 0
     assert np.signbit(arrays[3][0])
+
+UNWRITTEN = {   # bodies over R[n], of which the first half is picked from, and s[0], which nothing picks
+    "a sum": f"{LOOP} if (m[i] < 0) s[0] += A[i];",
+    "the largest": f"{LOOP} if (m[i] < 0) s[0] = A[i] > s[0] ? A[i] : s[0];",
+    "a histogram": f"{LOOP} R[k[i]] += A[i];",
+}
+PARAMETERS = ("(int n, float R[restrict n], float s[restrict 1], float A[restrict n], "
+              "float B[restrict n], int m[restrict n], int k[restrict n])")
+TRIED = """
+int main(void) {
+  enum { N = 2048 };
+  static float A[N], B[2][N];
+  static int m[N], k[N];
+  for (int i = 0; i < N; i++) A[i] = i % 7 - 3, B[0][i] = B[1][i] = i % 5;
+  for (int i = 0; i < N; i++) m[i] = i < 1000 ? i % 9 : 0, k[i] = i * 7 % 900;
+  for (int p = 0; p < COUNT; p++) {
+    float *memory[2];
+    for (int q = 0; q < 2; q++) {
+      memory[q] = mmap(0, 4 * N * sizeof(float), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+      for (int i = 0; i < 4 * N; i++) memory[q][i] = 5;
+      mprotect(memory[q] + N / 2, 3 * N * sizeof(float), PROT_READ);
+      const int child = fork();
+      if (!child) (q ? changed : written)[p](N, memory[q], memory[q] + N, A, B[q], m, k), _exit(0);
+      int end;
+      waitpid(child, &end, 0);
+      if (end) printf("%d %s\\n", p, q ? "writes more" : "is no case");
+    }
+    if (memcmp(memory[0], memory[1], N * sizeof(float))) printf("%d differs\\n", p);
+  }
+}
+"""
+
+
+def test_what_no_condition_picks_is_never_written(tmp_path: Path) -> None:
+    """Elements that the program leaves alone lie in read-only memory."""
+    text = "".join(f"#include <{name}.h>\n" for name in ("stdio", "string", "unistd", "sys/mman", "sys/wait"))
+    for at, body in enumerate(UNWRITTEN.values()):
+        scop = f"void f{PARAMETERS} {{\n#pragma scop\n{body}\n#pragma endscop\n}}\n"
+        made = emitted(scop, 256, parallel=at % 2 == 0).text
+        text += f"static void w{at}{PARAMETERS} {{ {body} }}\nstatic void c{at}{PARAMETERS} {{\n{made}}}\n"
+    text += f"enum {{ COUNT = {len(UNWRITTEN)} }};\n" + "".join(
+        f"static void (*{name}[]){PARAMETERS} = {{{', '.join(f'{name[0]}{at}' for at in range(len(UNWRITTEN)))}}};\n"
+        for name in ("written", "changed"))
+    (tmp_path / "tried.c").write_text(text + TRIED)
+    compiler = find_compiler()
+    built = compiler.run(["-O1", "-w", "-std=gnu11", *compiler.openmp_compile, "tried.c", "-o", "tried",
+                          *compiler.openmp_link], folder=tmp_path)
+    assert built.returncode == 0, built.stderr
+    done = subprocess.run([str(tmp_path / "tried")], check=True, capture_output=True, text=True, timeout=60)
+    assert done.stdout == "", [list(UNWRITTEN)[int(line.split()[0])] for line in done.stdout.splitlines()]

@@ -1,13 +1,14 @@
 """Annealing repeats itself, keeps rectangles apart, and finds what all orders of a 3x3 mesh have as their best."""
 
 import itertools
+import random
 
 import numpy as np
 
 from polysched.mesh import MeshTarget, Message, Operator, OperatorGraph, Rectangle
-from polysched.mesh.annealing import anneal
+from polysched.mesh.annealing import _Board, _changed, anneal
 from polysched.mesh.cost import Ledger, scored
-from polysched.mesh.packing import greedy
+from polysched.mesh.packing import free_places, greedy
 from polysched.mesh.shapes import allocate, fronts
 from tests.mesh.random_graphs import random_graph
 
@@ -67,6 +68,48 @@ def test_operators_take_other_shapes_and_messages_turn_where_that_is_allowed() -
     plain = anneal(graph, target, first, moves=600)
     assert set(plain.orders) <= {"xy"}
     assert [(r.rows, r.columns) for r in plain.rectangles] == [(r.rows, r.columns) for r in first]
+
+
+def test_no_change_comes_to_less_than_it_says_ahead() -> None:
+    target = MeshTarget(rows=5, columns=5, dead=((3, 3),))
+    graph, first = begun(7, 8, target, 18)
+    ledger, board, draw = Ledger(graph, target, first), _Board(target, first), random.Random(1)
+    choices, seen = fronts(graph, target), 0
+    for _ in range(300):
+        change = _changed(ledger, board, draw, choices, turns=True)
+        if change is None:
+            continue
+        undo = ledger.make(change)
+        assert change.least_score <= ledger.score <= ledger.energy
+        assert ledger.score == Ledger(graph, target, ledger.rectangles, orders=ledger.orders).score
+        assert (ledger.loads >= 0).all()
+        if draw.random() < 0.5:
+            ledger.undo(undo)
+            continue
+        board.move(undo.rectangles, change.rectangles)
+        seen += 1
+        taken = np.where(target.alive, -1, -2)
+        for number, rectangle in enumerate(ledger.rectangles):
+            assert (taken[rectangle.slices] == -1).all()
+            taken[rectangle.slices] = number
+        assert board.owners == taken.ravel().tolist()
+        assert board.free == sum(1 << core for core, owner in enumerate(board.owners) if owner == -1)
+    assert seen > 50
+
+
+def test_the_nearest_free_place_is_that_of_all_windows() -> None:
+    draw, target = np.random.default_rng(1), MeshTarget(rows=4, columns=6)
+    board = _Board(target, [])
+    for _ in range(200):
+        free = draw.random((4, 6)) < 0.7
+        old = Rectangle(*(int(n) for n in draw.integers(0, 3, 2)), *(int(n) for n in draw.integers(1, 4, 2)))
+        places = free_places(free, old.rows, old.columns)
+        found = board.nearest(sum(1 << core for core, is_free in enumerate(free.ravel()) if is_free), old)
+        if not len(places):
+            assert found is None
+            continue
+        row, column = places[int(np.abs(places - [old.row, old.column]).sum(1).argmin())]
+        assert found == Rectangle(row, column, old.rows, old.columns)
 
 
 def test_energy_falls_where_one_of_several_large_loads_does() -> None:

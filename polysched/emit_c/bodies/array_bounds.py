@@ -13,6 +13,7 @@ from polysched.emit_c.loop_ir.index import Variable, variable
 from polysched.emit_c.loop_ir.subscripts import linear_form
 from polysched.scop.body import Assign, BodyStatement, If, IteratorRef, unconditional_references, walk
 from polysched.scop.budget import with_budget
+from polysched.scop.construction.affine_sets import extent_box
 from polysched.scop.scop import Access, Scop, Statement, Storage
 
 READ_OPERATIONS = LIMITS.read_operations
@@ -51,9 +52,10 @@ def can_be_read(scop: Scop, access: Access) -> bool:
 def can_be_written(scop: Scop, statement: Statement, access: Access) -> bool:
     """Whether every instance of the statement's domain may write its old value back to the element.
 
-    It may where the array is the region's own, where every branch writes the element, or where the program accesses it
-    without a condition, so that no other thread may write it meanwhile (C11 5.1.2.4p25).  Dependences know of no access
-    where an affine condition of the body skips it: there another thread of the region itself may write the element.
+    It may where the array is the region's own, where every branch writes the element, or where the program writes it
+    without a condition, sooner or later: then it is not read-only, and no other thread may access it meanwhile (C11
+    5.1.2.4p25).  Dependences know of no access where an affine condition of the body skips it: there another thread of
+    the region itself may write the element.
     """
     if not statement.domain.intersect_params(scop.context.params()).is_subset(access.relation.domain()):
         return False
@@ -61,7 +63,17 @@ def can_be_written(scop: Scop, statement: Statement, access: Access) -> bool:
         return True
     if scop.array(access.array).storage is Storage.LOCAL and inside_array(scop, access):
         return True
-    return access.exact and bool(with_budget(READ_OPERATIONS, partial(_reached_anyway, scop, access)))
+    return access.exact and bool(with_budget(READ_OPERATIONS, partial(_reached_anyway, scop, access, writing=True)))
+
+
+def all_elements_are_written(scop: Scop, array: str) -> bool:
+    """Whether the program writes every element of an array without a condition, as far as is known."""
+    if scop.array(array).storage is Storage.LOCAL:
+        return True
+    if any(extent is None for extent in scop.array(array).extents):
+        return False
+    box = extent_box(scop.array(array)).intersect_params(scop.context.params())
+    return bool(with_budget(READ_OPERATIONS, partial(_is_reached, scop, array, box, writing=True)))
 
 
 def _always_written(statement: Statement, items: tuple[BodyStatement, ...]) -> list[Access]:
@@ -114,14 +126,17 @@ def accumulators_exist(scop: Scop, reduction: Reduction) -> bool:
                else all(extent is not None for extent in scop.array(access.array).extents) for access in accesses)
 
 
-def _reached_anyway(scop: Scop, access: Access) -> bool:
+def _reached_anyway(scop: Scop, access: Access, *, writing: bool = False) -> bool:
     relation = without_condition(scop, access)
-    if relation is None:
-        return False
-    wanted = relation.range()
+    return relation is not None and _is_reached(scop, access.array, relation.range(), writing=writing)
+
+
+def _is_reached(scop: Scop, array: str, wanted: isl.Set, *, writing: bool) -> bool:
+    """Whether the program accesses some elements without a condition; `writing`: whether it writes them."""
     anyway = [other.relation.range() for statement in scop.statements
               for reference in unconditional_references(statement.body)
-              if (other := statement.access(reference)).array == access.array and other.exact]
+              if (other := statement.access(reference)).array == array and other.exact
+              and (other.is_write or not writing)]
     return bool(anyway) and bool(wanted.is_subset(reduce(isl.Set.union, anyway)))
 
 

@@ -17,13 +17,14 @@ from polysched.emit_c.vector_code.tile_scope import Piece
 from polysched.emit_c.vector_code.vector_expressions import NotVectorised
 from polysched.emit_c.vector_math import VectorMath
 from polysched.records import dataclass
-from polysched.scop.dtypes import DType
+from polysched.scop.dtypes import DType, Kind
 from polysched.scop.scop import Scop
 
 SYMBOLS = {"sum": "+", "product": "*", "and": "&", "or": "|", "xor": "^"}
 COMPARISONS = {"min": "<", "max": ">", "minimum": "<", "maximum": ">"}
 SHORTEST_BITS = LIMITS.shortest_register_bits
 OPERATORS = frozenset(SYMBOLS) | frozenset(COMPARISONS)
+_UNSIGNED = {16: "unsigned short", 32: "unsigned int", 64: "unsigned long long"}
 IN_ORDER = frozenset({"any", "last", "first", "argmin", "argmax"})
 """Those whose lanes are combined by when they got their values."""
 
@@ -41,6 +42,37 @@ def better(operator: str, new: str, old: str, *, either: str = "||") -> str:
     return f"{found} || {new} != {new}" if either == "||" else f"({found}) {either} ({new} != {new})"
 
 
+def other_bits(new: str, old: str, dtype: DType) -> str:
+    """C of whether two values differ, the signs of zeros and the bits of what is no number included."""
+    if not dtype.is_float:
+        return f"{new} != {old}"
+    kind = f"(union {{ {dtype.c_name} f; {_UNSIGNED[dtype.bits]} u; }})"
+    return f"{kind}{{{new}}}.u != {kind}{{{old}}}.u"
+
+
+def neutral(operator: str, dtype: DType) -> str:
+    """The value that changes nothing, in C."""
+    largest = (1 << (dtype.bits - (dtype.kind is Kind.SIGNED))) - 1
+    suffix = ("u" if dtype.kind is Kind.UNSIGNED else "") + ("l" if dtype.bits > 32 else "")
+    match operator:
+        case "sum":
+            return "-0.0" if dtype.is_float else "0"     # 0.0 would change a sum of negative zeros
+        case "product":
+            return "1"
+        case "and":
+            return f"({dtype.c_name})-1"
+        case "or" | "xor":
+            return "0"
+        case "max" | "maximum":
+            if dtype.is_float:
+                return "-__builtin_inf()"
+            return f"-{largest}{suffix} - 1" if dtype.kind is Kind.SIGNED else "0"
+        case "min" | "minimum":
+            return "__builtin_inf()" if dtype.is_float else f"{largest}{suffix}"
+        case _:
+            raise ValueError(f"no neutral value of {operator}")
+
+
 @dataclass(frozen=True, kw_only=True)
 class PartialResults:
     """The vectors into which one tile reduces: one per point of its simd edge.
@@ -50,6 +82,7 @@ class PartialResults:
     element : the C text of the element that a reduction is into.
     form : the C text of a linear form.
     math : declares the larger and the smaller of two vectors; None for a comparison and a choice.
+    sometimes : the arrays whose elements the program writes under conditions only: they are written where they change.
     in_use : names of the loop variables around and inside the tile.
     """
 
@@ -62,6 +95,7 @@ class PartialResults:
     element: Callable[[Partial], CText]
     form: Callable[[Linear], CText]
     math: VectorMath | None = None
+    sometimes: frozenset[str] = frozenset()
 
     def at_point(self, number: int) -> dict[Reach, Piece]:
         """The vectors of one point, by what the accesses reach."""
@@ -74,7 +108,10 @@ class PartialResults:
         """The declarations, each lane with the value that changes nothing."""
         for partial in self.tile.partials:
             if partial.in_order:
-                yield f"{self._dtype(partial).c_name} {self._name(partial, 0)} = {self.element(partial)};"
+                name, dtype = self._name(partial, 0), self._dtype(partial).c_name
+                yield f"{dtype} {name} = {self.element(partial)};"
+                if partial.array in self.sometimes:
+                    yield f"const {dtype} {self._before(partial)} = {name};"
                 continue
             if self._tells(partial):
                 yield f"const {self._dtype(partial).c_name} {self._before(partial)} = {self._start(partial)};"
@@ -85,7 +122,9 @@ class PartialResults:
         """The vectors into one, its lanes pair by pair (of integers halves first), and the result into the element."""
         for partial in self.tile.partials:
             if partial.in_order:
-                yield f"{self.element(partial)} = {self._name(partial, 0)};"
+                change = f"{self.element(partial)} = {self._name(partial, 0)};"
+                changes = other_bits(self._name(partial, 0), self._before(partial), self._dtype(partial))
+                yield f"if ({changes}) {change}" if partial.array in self.sometimes else change
                 continue
             if partial.operator in IN_ORDER:
                 yield from self._in_order(partial)
@@ -102,7 +141,9 @@ class PartialResults:
                 lane = self.taken.fresh("lane", self.in_use)
                 new = f"{first}[{lane}]"
                 yield f"for (int {lane} = 0; {lane} < {self.lanes}; {lane}++)"
-                yield f"  {element} = {better(partial.operator, new, str(element))} ? {new} : {element};"
+                is_better = better(partial.operator, new, str(element))
+                yield (f"  if ({is_better}) {element} = {new};" if partial.array in self.sometimes
+                       else f"  {element} = {is_better} ? {new} : {element};")
             else:
                 lanes, whole = self.lanes, self._name(partial, 0)
                 while self._dtype(partial).is_integer and lanes * self._dtype(partial).bits > SHORTEST_BITS:
@@ -112,7 +153,17 @@ class PartialResults:
                     kind = self.types.name(self._dtype(partial), lanes)
                     yield f"const {kind} {half} = {self._both(partial, *sides)};"
                     whole = half
-                yield f"{element} {SYMBOLS[partial.operator]}= {self._tree(partial, whole, 0, lanes)};"
+                yield from self._into(element, partial, self._tree(partial, whole, 0, lanes))
+
+    def _into(self, element: CText, partial: Partial, whole: str) -> Iterator[str]:
+        """The result of all lanes into an element; if that is written sometimes, where it is not the neutral one."""
+        symbol, dtype = SYMBOLS[partial.operator], self._dtype(partial)
+        if partial.array not in self.sometimes:
+            yield f"{element} {symbol}= {whole};"
+            return
+        result = self.taken.fresh(f"{identifier_of(partial.array)}_change", self.in_use)
+        yield f"const {dtype.c_name} {result} = {whole};"
+        yield f"if ({other_bits(result, neutral(partial.operator, dtype), dtype)}) {element} {symbol}= {result};"
 
     def _in_order(self, leading: Partial) -> Iterator[str]:
         """What an element and its places end with: vectors into one, then lane by lane, then into the elements."""

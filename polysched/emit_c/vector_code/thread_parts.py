@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from polysched.dependence.reductions import OVERWRITES
-from polysched.emit_c.bodies.array_bounds import inside_array
+from polysched.emit_c.bodies.array_bounds import all_elements_are_written, inside_array
 from polysched.emit_c.bodies.wrapping_sums import accumulator, can_overflow, unsigned
 from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.index import Linear, substitute, variable
@@ -19,9 +19,9 @@ from polysched.emit_c.scalar_code.openmp import work_varies
 from polysched.emit_c.scalar_code.region_branches import MOST_LINES
 from polysched.emit_c.scalar_code.statements import INDENT, braced, branches
 from polysched.emit_c.scalar_code.work import is_worth, work
-from polysched.emit_c.vector_code.partial_results import COMPARISONS, SYMBOLS, better
+from polysched.emit_c.vector_code.partial_results import COMPARISONS, SYMBOLS, better, neutral, other_bits
 from polysched.records import dataclass
-from polysched.scop.dtypes import DType, Kind, promote
+from polysched.scop.dtypes import DType, promote
 from polysched.scop.scop import Scop
 
 PARTS_OF_A_THREAD = LIMITS.parts_of_a_thread
@@ -147,9 +147,10 @@ class ThreadParts:
         for name, dtype, element in self._elements_of(part):
             if part.start is not None:
                 yield f"const {dtype.c_name} {self.fresh(f'{name}_before')} = {self._start(part.start, dtype)};"
-            value = (f"{number} ? {neutral(part.operator, dtype)} : {element}" if part.operator in SYMBOLS
-                     else self.fresh(f"{name}_before"))
-            yield f"{dtype.c_name} {name} = {value};"
+            before = self.fresh(f"{name}_before")
+            if part.operator in SYMBOLS:
+                yield f"const {dtype.c_name} {before} = {number} ? {neutral(part.operator, dtype)} : {element};"
+            yield f"{dtype.c_name} {name} = {before};"
 
     def _start(self, start: Linear, dtype: DType) -> str:
         """A number that no iteration of the range has."""
@@ -162,7 +163,8 @@ class ThreadParts:
         if part.operator in SYMBOLS:
             short = part.operator == "product" and dtype.is_integer and dtype.bits < 32    # products of ints overflow
             both = f"{element} {SYMBOLS[part.operator]} {'(unsigned int)' if short else ''}{name}"
-            yield f"{element} = {self.node.part} ? {f'({dtype.c_name})({both})' if short else both} : {name};"
+            change = f"{element} = {self.node.part} ? {f'({dtype.c_name})({both})' if short else both} : {name};"
+            yield from braced(f"if ({other_bits(name, self.fresh(f'{name}_before'), dtype)})", [change])
             return
         if part.operator in OVERWRITES:
             before = self.fresh(f"{name}_before")
@@ -225,12 +227,17 @@ class ThreadParts:
         array, number, element = self.scop.array(part.temporary.array), self.node.part, self.fresh("element")
         target = f"(({array.dtype.c_name} *){self._name(part)})[{element}]"
         source = f"{part.temporary.memory}[({number} - 1) * ({self._stride(part)}) + {element}]"
+        known = all_elements_are_written(self.scop, array.name)
         if part.operator in COMPARISONS:
-            change = f"{target} = {better(part.operator, source, target)} ? {source} : {target};"
+            is_better = better(part.operator, source, target)
+            change = (f"{target} = {is_better} ? {source} : {target};" if known
+                      else f"if ({is_better}) {target} = {source};")
         else:
             wraps = can_overflow(part.operator, array.dtype)
             cast = f"({unsigned(promote(array.dtype)).c_name})" if wraps else ""
             change = f"{target} {SYMBOLS[part.operator]}= {cast}{source};"
+            if not known:
+                change = f"if ({other_bits(source, neutral(part.operator, array.dtype), array.dtype)}) {change}"
         loop = ["#pragma omp parallel for simd",
                 f"for (long {element} = 0; {element} < {self._elements(part)}; {element}++)", INDENT + change]
         yield from braced(f"for (int {number} = 1; {number} < {self._count}; {number}++)", loop)
@@ -241,26 +248,3 @@ def _each(lines: Callable[[ThreadPart], Iterator[str]], parts: list[ThreadPart] 
     """The lines of all parts, one part after the other."""
     for part in parts:
         yield from lines(part)
-
-
-def neutral(operator: str, dtype: DType) -> str:
-    """The value that changes nothing, in C."""
-    largest = (1 << (dtype.bits - (dtype.kind is Kind.SIGNED))) - 1
-    suffix = ("u" if dtype.kind is Kind.UNSIGNED else "") + ("l" if dtype.bits > 32 else "")
-    match operator:
-        case "sum":
-            return "-0.0" if dtype.is_float else "0"     # 0.0 would change a sum of negative zeros
-        case "product":
-            return "1"
-        case "and":
-            return "-1"
-        case "or" | "xor":
-            return "0"
-        case "max" | "maximum":
-            if dtype.is_float:
-                return "-__builtin_inf()"
-            return f"-{largest}{suffix} - 1" if dtype.kind is Kind.SIGNED else "0"
-        case "min" | "minimum":
-            return "__builtin_inf()" if dtype.is_float else f"{largest}{suffix}"
-        case _:
-            raise ValueError(f"no neutral value of {operator}")

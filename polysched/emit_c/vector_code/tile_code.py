@@ -51,13 +51,14 @@ from polysched.emit_c.scalar_code.loop_head import loop_head
 from polysched.emit_c.scalar_code.statements import braced
 from polysched.emit_c.scalar_code.vector_dtypes import computed_dtypes
 from polysched.emit_c.scalar_code.vector_types import VectorTypes, has_vectors
+from polysched.emit_c.vector_code.held_elements import ChangedElements, HeldElements
 from polysched.emit_c.vector_code.overlapping_reads import OverlappingReads, overlapping_rows, read_beyond
 from polysched.emit_c.vector_code.partial_results import PartialResults
 from polysched.emit_c.vector_code.partial_tiles import CutTile, sums_of
 from polysched.emit_c.vector_code.tile_fetches import TileFetches
 from polysched.emit_c.vector_code.tile_scope import Piece, TileScope
 from polysched.emit_c.vector_code.transposition import Transposition, is_square
-from polysched.emit_c.vector_code.vector_expressions import NotVectorised, VectorPrinter, vector_at
+from polysched.emit_c.vector_code.vector_expressions import NotVectorised, VectorPrinter
 from polysched.emit_c.vector_code.vector_statements import add_statements
 from polysched.emit_c.vector_code.windows import Window, windows
 from polysched.emit_c.vector_math import VectorMath
@@ -125,22 +126,30 @@ class TileCode:
         own = self._private_registers(accesses)
         parts = PartialResults(tile=self.tile, scop=self.scop, types=self.types, taken=self.taken, in_use=self.in_use,
                                lanes=lanes, element=self._element,
-                               form=lambda form: self.index.form(form).text, math=self.math)
+                               form=lambda form: self.index.form(form).text, math=self.math,
+                               sometimes=self._changed.arrays)
         body = [f"{self._type(key, piece)} {piece.text};" for key, piece in own.items()]
         cut = self._cut(accesses, levels) if self.tile.within else None
         overlap = self._overlap(accesses)
         seen = {key: piece for window in self._windows for key, piece in window.elements(self.index)}
         body += [*overlap.loads(), *self._body(registers | own | overlap.registers() | seen, frozenset(
             a.generic.array for a in accesses if a.writes), parts, cut, frozenset(own)), *overlap.ends()]
-        written = frozenset(key for a in accesses if a.writes for key in a.keys)
         copies = {} if cut is None else {
             key: cut.element(array, point) for a in accesses if (array := a.generic.array) in cut.sums
             for key, point in zip(a.keys, points(self.tile.edges, lanes), strict=True)}
-        nest = self._nest(0, body, _Held(registers, levels, written, copies), self.facts)
+        nest = self._nest(0, body, HeldElements(registers=registers, levels=levels, copies=copies, accesses=accesses,
+                                                changed=self._changed), self.facts)
         if overlap.rows:
             nest = self._if_it_runs([*overlap.beginnings(), *nest], self.tile.loops[0], self.facts)
         lines = [*parts.beginnings(), *nest, *parts.combinations()]
         return lines if cut is None else [*cut.before(), *lines, *cut.after()]
+
+    @cached_property
+    def _changed(self) -> ChangedElements:
+        return ChangedElements(
+            tile=self.tile, scop=self.scop, lanes=self.lanes, place=self._place, type_name=self._type,
+            reach=lambda instance, point, access: self.reach_of(self.printer_for(instance, point), access, self.lanes),
+            mask=self.types.mask, fresh=lambda wish: self.taken.fresh(wish, self.in_use))
 
     def _cut(self, accesses: Sequence[TileAccess], levels: Mapping[str, int]) -> CutTile:
         if self.tile.private or self.tile.partials:
@@ -359,7 +368,7 @@ class TileCode:
         """Whether everything that lies apart from lane to lane is read in blocks that are transposed in registers."""
         return self._transposition().covers_all()
 
-    def _nest(self, level: int, body: list[str], held: _Held, facts: Facts) -> list[str]:
+    def _nest(self, level: int, body: list[str], held: HeldElements, facts: Facts) -> list[str]:
         """The loops from `level` inwards with the registers that live around each of them."""
         if level == len(self.tile.loops):
             return [*self._barrier(), *self._fetches.panel_rows(), *self._fetches.later_rows(),
@@ -369,15 +378,11 @@ class TileCode:
         lines = [*self._unrolled(level), *braced(loop_head(loop, self.index), inner)]
         if level == self._first_unrolled:
             lines = [*(line for window in self._windows for line in window.declaration(self.index)), *lines]
-        around = [(key, piece) for key, piece in held.registers.items() if held.levels[key.array] == level]
+        around = held.around(level)
         if not around:
             return lines
         lines = [*(self.emptied_registers() if any(key in held.written for key, _ in around) else ()),
-                 *(f"{self._type(key, piece)} {piece.text} = {self._memory(key, piece, held)};"
-                   for key, piece in around),
-                 *self._fetches.next_tile(key for key, _ in around),
-                 *lines,
-                 *(f"{self._memory(key, piece, held)} = {piece.text};" for key, piece in around if key in held.written)]
+                 *held.loads(around), *self._fetches.next_tile(key for key, _ in around), *lines, *held.stores(around)]
         return self._if_it_runs(lines, loop, facts)
 
     def _if_it_runs(self, lines: list[str], loop: For, facts: Facts) -> list[str]:
@@ -478,21 +483,6 @@ class TileCode:
         temporary = self.temporaries.get(partial.array)
         key = Reach(partial.array, forms if temporary is None else temporary.subscripts(forms), Lanes.UNIFORM, 1)
         return self._place(key)
-
-    def _memory(self, key: Reach, piece: Piece, held: _Held) -> CText:
-        """The place in memory that a register stands for."""
-        element = held.copies.get(key) or self._place(key)
-        return vector_at(element, self._type(key, piece)) if piece.vector else element
-
-
-@dataclass(frozen=True)
-class _Held:
-    """Registers by element, the loop around which each array's live, which elements are written, and copies of them."""
-
-    registers: dict[Reach, Piece]
-    levels: dict[str, int]
-    written: frozenset[Reach]
-    copies: Mapping[Reach, CText]
 
 
 def _depends(key: Reach, names: frozenset[str]) -> bool:

@@ -90,6 +90,8 @@ def _may_change(x: Extraction, written: Array, symbol: Symbol, *, exposed: bool)
 def check_pointers(x: Extraction, region: SyntaxRegion) -> None:
     """Refuse pointers that the function visibly sets to memory that the region reaches by another name too.
 
+    Where the region writes by neither of two names, it does not matter whether they meet.
+
     Raises
     ------
     UnsupportedScopError : assuming that they do not overlap would be wrong.
@@ -103,7 +105,7 @@ def check_pointers(x: Extraction, region: SyntaxRegion) -> None:
         _check_addresses(x, region, symbol, symbols | deciding)
     written = {x.array_symbols[name] for name in _written(x)}
     for symbol, named in sources.items():
-        for other in (symbols | deciding if symbol in written else symbols) - {symbol}:
+        for other in (symbols | deciding if symbol in written else symbols & written) - {symbol}:
             shared = named & sources.get(other, frozenset()) or _leading_to(x, other, named)
             if shared and (_is_pointer(other) or isinstance(other.ctype, ArrayOf)):
                 raise x.refuse(f"`{symbol.name}` and `{other.name}` may point into the same memory", region.items[0],

@@ -9,8 +9,9 @@ Sources: IEEE 754-2019 (fusedMultiplyAdd, roundTiesToEven); Intel 64 and IA-32 S
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from enum import Enum
+from functools import reduce
 
 from polysched.records import dataclass
 from polysched.scop.body import Binary, Cast, Expr, Literal, Select, Unary
@@ -110,6 +111,23 @@ def _counted(x: Expr) -> Expr:
     return Cast(x, INT32)
 
 
+def _leading(x: Expr) -> Expr:
+    """The zeros ahead of the first bit that is one: of how many powers of two a number is below each."""
+    t = x.dtype
+    return _how_many(Binary("<", x, _number(1 << at, t), INT32) for at in range(t.bits))
+
+
+def _trailing(x: Expr) -> Expr:
+    """The zeros behind the last bit that is one: how many of the lowest bits are zero together."""
+    t = x.dtype
+    return _how_many(Binary("==", Binary("&", x, _number((2 << at) - 1, t), t), _number(0, t), INT32)
+                     for at in range(t.bits))
+
+
+def _how_many(flags: Iterable[Expr]) -> Expr:
+    return reduce(lambda a, b: Binary("+", a, b, INT32), flags)
+
+
 FUSED = "products are fused into additions (one rounding)"
 FLUSHED = "denormal inputs and results count as zero"
 TF32 = "f32 operands are cut to the 10-bit mantissa of tf32"
@@ -148,6 +166,15 @@ def _popcount(dtype: DType) -> ExactFunction:
     return ExactFunction(name, INT32, (dtype,), Ideal.EXACT, (), f"""
 static inline int32_t {name}({c} x) {{ int32_t n = 0; for (; x; x &= x - 1) n++; return n; }}""",
                          _counted, (0, dtype.bits))
+
+
+def _zeros(kind: str, dtype: DType) -> ExactFunction:
+    """`clz_u32`, `ctz_u64` and their like: the zeros ahead of the first one, or behind the last; all bits of zero."""
+    name, c, bits = f"{kind}_{_short(dtype)}", _c_name(dtype), dtype.bits
+    end, step = (f"x >> {bits - 1}", "x <<= 1") if kind == "clz" else ("x & 1", "x >>= 1")
+    return ExactFunction(name, INT32, (dtype,), Ideal.EXACT, (), f"""
+static inline int32_t {name}({c} x) {{ int32_t n = 0; for (; n < {bits} && !({end}); {step}) n++; return n; }}""",
+                         _leading if kind == "clz" else _trailing, (0, bits))
 
 
 _FUNCTIONS = (
@@ -204,6 +231,7 @@ static inline float add_odd(float a, float b) {
       _saturating(UINT16, INT32)),
     *(_extremum(kind, dtype) for kind in ("min", "max") for dtype in (INT32, UINT32, INT64, UINT64)),
     *(_popcount(dtype) for dtype in (UINT32, UINT64)),
+    *(_zeros(kind, dtype) for kind in ("clz", "ctz") for dtype in (UINT32, UINT64)),
     ExactFunction("clamp_i32", INT32, (INT32,) * 3, Ideal.EXACT, (), """
 static inline int32_t clamp_i32(int32_t x, int32_t low, int32_t high) { return x < low ? low : x > high ? high : x; }
 """, lambda x, low, high: Select(Binary("<", x, low, INT32), low, _smaller(x, high), INT32)),

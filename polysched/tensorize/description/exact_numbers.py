@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -162,6 +163,14 @@ def _away(x: Fraction) -> int:
     return whole if x > 0 else -whole
 
 
+def _leading_zeros(x: int, *, bits: int) -> int:
+    return bits - x.bit_length()
+
+
+def _trailing_zeros(x: int, *, bits: int) -> int:
+    return (x & -x).bit_length() - 1 if x else bits
+
+
 MULTIPLY_ADD = {"fma": fused("double"), "fmaf": fused("float")}   # as C calls them
 MEANINGS: dict[str, Callable[..., Value]] = {
     "bf16_to_f32": lambda x: from_bits(x, "bf16"), "f16_to_f32": lambda x: from_bits(x, "f16"),
@@ -174,6 +183,8 @@ MEANINGS: dict[str, Callable[..., Value]] = {
     "sat_i8": _clamp(-128, 127), "sat_u8": _clamp(0, 255), "sat_u16": _clamp(0, 65535),
     **{f"{kind}_{t}": choose for kind, choose in (("min", min), ("max", max)) for t in ("i32", "u32", "i64", "u64")},
     "popcount_u32": lambda x: x.bit_count(), "popcount_u64": lambda x: x.bit_count(),
+    **{f"clz_u{bits}": partial(_leading_zeros, bits=bits) for bits in (32, 64)},
+    **{f"ctz_u{bits}": partial(_trailing_zeros, bits=bits) for bits in (32, 64)},
     "clamp_i32": lambda x, low, high: low if x < low else min(x, high),
     "abs_i32": lambda x: x if x == -(2 ** 31) else abs(x), "abs": lambda x: x if x == -(2 ** 31) else abs(x),
     "sat_f32_i32": lambda x: _whole(x, 0, cut=True), "cvt_f32_i32": lambda x: _whole(x, -(2 ** 31), cut=False),

@@ -19,8 +19,8 @@ from polysched.dependence.if_conversion import without_branches
 from polysched.errors import SourceSyntaxError
 from polysched.records import dataclass
 from polysched.scop import from_c_text
-from polysched.scop.body import Assign
-from polysched.scop.scop import AccessKind, Scop, Storage
+from polysched.scop.body import Assign, BodyStatement, If
+from polysched.scop.scop import Scop, Storage
 from polysched.scop.signature import FunctionSignature
 from polysched.tensorize.description.intrinsic import Cost, Isa
 
@@ -63,19 +63,19 @@ class Variant:
 
     @cached_property
     def scop(self) -> Scop:
-        """The text as a Scop.
+        """The text as a Scop; what branches write of one element is a choice: its own code decides what it writes.
 
         Raises
         ------
         PolyschedError : the front end refuses it.
-        SourceSyntaxError : it holds something else than assignments of known elements.
+        SourceSyntaxError : it holds something else than assignments of known elements, and branches over these.
         """
-        scop = without_branches(from_c_text(self.marked, path="<description>"))
+        scop = without_branches(from_c_text(self.marked, path="<description>"), exists=lambda _: True)
         for statement in scop.statements:
-            if len(statement.body) != 1 or not isinstance(statement.body[0], Assign):
+            if len(statement.body) != 1 or not _are_assignments(statement.body):
                 raise SourceSyntaxError("a described function consists of assignments", where=scop.name,
-                                        witness=f"statement {statement.name} is a branch or a loop that data decide")
-            if inexact := [a for a in statement.accesses if not a.exact or a.kind is AccessKind.MAY_WRITE]:
+                                        witness=f"statement {statement.name} is a loop that data decide")
+            if inexact := [a for a in statement.accesses if not a.exact]:
                 raise SourceSyntaxError("a described function accesses elements that its loops determine",
                                         where=scop.name, witness=f"an element of {inexact[0].array} depends on data")
         if not any(self.is_output(scop, a) for s in scop.statements for a in {w.array for w in s.writes}):
@@ -142,6 +142,12 @@ class Variant:
                                     witness=self.requires, hint=f"write it in isl's words, on {names or 'no name'}"
                                     ) from None
         return self.scop.context.intersect(required).coalesce()
+
+
+def _are_assignments(items: tuple[BodyStatement, ...]) -> bool:
+    """Whether a body is of assignments, and of branches over these."""
+    return all(isinstance(item, Assign) or (isinstance(item, If) and _are_assignments((*item.then, *item.otherwise)))
+               for item in items)
 
 
 @dataclass(frozen=True, kw_only=True)

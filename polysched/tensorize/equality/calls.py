@@ -5,12 +5,13 @@ from __future__ import annotations
 from polysched.scop.body import Call, Cast, Expr, rebuild_shared
 from polysched.tensorize.description.exact_arithmetic import FUNCTIONS
 
-SPELT_OTHERWISE = {"__builtin_popcount": "popcount_u32", "__builtin_popcountl": "popcount_u64",
-                   "__builtin_popcountll": "popcount_u64"}   # GCC manual, section 6.63, on machines with 64-bit longs
+SPELT_OTHERWISE = {f"__builtin_{name}{suffix}": f"{name}_u{bits}" for name in ("popcount", "clz", "ctz")
+                   for suffix, bits in (("", 32), ("l", 64), ("ll", 64))}
+"""GCC 12 manual, section 6.59, on machines with 64-bit longs; it leaves `clz` and `ctz` of zero undefined."""
 
 
 def in_operators(e: Expr) -> Expr:
-    """The same function with `abs`, `popcount` and saturations written out; other calls stay."""
+    """The same function with `abs`, `popcount`, `clz` and saturations written out; other calls stay."""
     def change(x: Expr) -> Expr:
         if not isinstance(x, Call):
             return x

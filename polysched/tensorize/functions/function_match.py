@@ -21,7 +21,7 @@ from polysched.scop.scop import Scop, Statement
 from polysched.tensorize.description.library_function import LibraryFunction, Variant
 from polysched.tensorize.equality.questions import one_budget
 from polysched.tensorize.functions.addresses import same_place
-from polysched.tensorize.functions.described import described, outputs_of
+from polysched.tensorize.functions.described import assigned, described, outputs_of
 from polysched.tensorize.functions.groups import calls, groups, least_live
 from polysched.tensorize.functions.loop_mapping import loop_mappings
 from polysched.tensorize.functions.readings import require_readings
@@ -234,7 +234,7 @@ class _Part:
 
     def may_be(self, variant: Variant) -> bool:
         """Whether a function has as many loops and calls the same functions."""
-        scop = variant.scop
+        scop = assigned(variant).scop
         return (self.inner_depths == max(s.depth for s in scop.statements)
                 and self.calls == calls(scop, [s.name for s in scop.statements]))
 

@@ -22,7 +22,7 @@ from polysched.tensorize.description.contraction import Kind
 from polysched.tensorize.description.exact_arithmetic import FUNCTIONS
 from polysched.tensorize.description.intrinsic import Intrinsic
 from polysched.tensorize.description.library_function import LibraryFunction, Variant
-from polysched.tensorize.functions.described import described
+from polysched.tensorize.functions.described import assigned, described
 from polysched.tensorize.functions.function_match import (
     FunctionMatch,
     FunctionMatches,
@@ -81,10 +81,11 @@ def _in_groups(dependences: Dependences, intrinsic: Intrinsic, numerics: Numeric
     found: list[FunctionMatch] = []
     reasons: list[tuple[int, str]] = []
     for names in groups(dependences):
+        theirs = tuple(s.name for s in assigned(variant).scop.statements)
         if {*names} & {s for m in found for s in m.statements} or calls(scop, names) != calls(
-                variant.scop, [s.name for s in variant.scop.statements]):
+                assigned(variant).scop, theirs):
             continue
-        own = deepest(variant.dependences, tuple(s.name for s in variant.scop.statements))
+        own = deepest(assigned(variant), theirs)
         for tiling in tilings(dependences, scop.statement(deepest(dependences, names)), variant, own, given):
             made = [tiling] if isinstance(tiling, str) else _matched(
                 dependences, names, tiling, function, numerics, given)
@@ -151,7 +152,7 @@ def has_partial_sum(intrinsic: Intrinsic) -> bool:
 def _statements(variant: Variant) -> Scop | str:
     """The text as a Scop; why it is none: short floats have no type in C, and what it calls may branch on data."""
     try:
-        return variant.scop
+        return assigned(variant).scop
     except (SourceSyntaxError, UnsupportedScopError) as refusal:
         return f"the text is not read as a function: {refusal.problem}"
 

@@ -1,4 +1,4 @@
-"""Advanced SIMD: rounding halving additions and the rounding doubling high product, which saturates once."""
+"""Advanced SIMD: rounding halving additions, the rounding doubling high product, which saturates once, and clz."""
 
 from polysched.tensorize.description.intrinsic import Cost, Intrinsic, Isa, Operand
 from polysched.tensorize.intrinsics.arm_registers import neon
@@ -28,5 +28,15 @@ ARM_SQRDMULH_16 = _two("arm_sqrdmulh_16", "s16", 8, "sat_i16(((int64_t)A[i] * B[
 ARM_SQRDMULH_32 = _two("arm_sqrdmulh_32", "s32", 4, "sat_i32(((int64_t)A[i] * B[i] + (1 << 30)) >> 31)",
                        "vqrdmulhq_s32", 4)
 ARM_URHADD = _two("arm_urhadd", "u8", 16, "(A[i] + B[i] + 1) >> 1", "vrhaddq_u8", 2)
+ARM_CLZ = Intrinsic(
+    name="arm_clz", isa=ISA, section="C7.2, CLZ (vector)",
+    cost=Cost(issue_cycles=0.5, latency_cycles=2, source="Arm Neoverse V1 Software Optimization Guide"),
+    semantics="""
+void arm_clz(int32_t O[4], const uint32_t A[4]) {
+    for (int i = 0; i < 4; i++)
+        O[i] = clz_u32(A[i]);
+}""",
+    operands=(Operand(name="O", register=neon("s32", 4)), Operand(name="A", register=neon("u32", 4))),
+    template="{O} = vreinterpretq_s32_u32(vclzq_u32({A}));")
 
-ALL = (ARM_SQRDMULH_16, ARM_SQRDMULH_32, ARM_URHADD)
+ALL = (ARM_SQRDMULH_16, ARM_SQRDMULH_32, ARM_URHADD, ARM_CLZ)

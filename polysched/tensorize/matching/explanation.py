@@ -25,6 +25,7 @@ from polysched.scop.body import (
     Select,
     Unary,
     While,
+    assignments,
     walk,
 )
 from polysched.scop.scop import Scop, Statement
@@ -39,6 +40,7 @@ from polysched.tensorize.limits import LIMITS
 from polysched.tensorize.matching.encoding import Encoding, Extents
 from polysched.tensorize.matching.facts import Fact
 from polysched.tensorize.proofs.ideal import ideal_form, multiplies
+from polysched.tensorize.software.conditional_reads import may_always_be_written
 from polysched.tensorize.software.elements import scattered
 from polysched.tensorize.software.fragment import Fragment, is_complex
 
@@ -132,6 +134,7 @@ def unread(scop: Scop, statement: Statement, intrinsic: Intrinsic) -> Explanatio
     if len(body) == 1 and isinstance(body[0], If):
         condition = expression_text(scop, statement, body[0].condition)
         why = f"whether it runs depends on data ({condition}), and an instruction runs always"
+        why += _unwritten(scop, statement)
         if _adds(statement, body[0]):
             rewrite = f"let the condition choose an operand: multiply by ({condition}) ? factor : 0"
     elif len(body) == 1 and isinstance(body[0], While):
@@ -146,6 +149,14 @@ def unread(scop: Scop, statement: Statement, intrinsic: Intrinsic) -> Explanatio
         why, rewrite = _unknown_element(scop, statement)
     nearest = (Fact("statement", why, rewrite),) if rewrite else ()
     return Explanation(statement=statement.name, intrinsic=intrinsic.name, conflicts=(why,), nearest=nearest)
+
+
+def _unwritten(scop: Scop, statement: Statement) -> str:
+    """What else keeps a branch from being a choice of values: an array that only it writes; "" where there is none."""
+    targets = dict.fromkeys(statement.access(item.target) for item in assignments(statement.body))
+    alone = next((a.array for a in targets if not may_always_be_written(scop, statement, a)), None)
+    return f"; nothing else writes {alone}, which may be read-only or another thread's where it does not run" \
+        if alone else ""
 
 
 def _unknown_element(scop: Scop, statement: Statement) -> tuple[str, str]:

@@ -4,9 +4,9 @@ Rewrite:  if (c) { L = a; H = b; } else { L = b; H = a; }   ->   L = c ? a : b; 
           if (c) R = a;                                     ->   R = c ? a : R;
 
 Only the chosen side of a choice is evaluated, so nothing is read that was not read before, but for R, which the program
-accesses in any case or owns: what it may leave alone can belong to another thread.  The statements run one behind the
-other, each behind those that read what it writes.  Sums under a condition stay (`if (c) R += a;`), since no instruction
-takes `c ? R + a : R` for one.
+writes in any case or owns: what it may leave alone can belong to another thread, or be read-only.  The statements run
+one behind the other, each behind those that read what it writes.  Sums under a condition stay (`if (c) R += a;`), since
+no instruction takes `c ? R + a : R` for one.
 Source: J. R. Allen, K. Kennedy, C. Porterfield, J. Warren, "Conversion of control dependence to data dependence",
 POPL 1983.
 """
@@ -31,16 +31,21 @@ from polysched.tensorize.software.conditional_reads import may_always_be_written
 from polysched.tensorize.software.renaming import fresh_name, renamed_statement
 
 
-def with_choices_for_branches(dependences: Dependences) -> Dependences | None:
-    """The program with one such branch less; None where there is none."""
+def with_choices_for_branches(dependences: Dependences, *, anywhere: bool = False) -> Dependences | None:
+    """The program with one such branch less; None where there is none.
+
+    Parameters
+    ----------
+    anywhere : old values may be written to any element, for nobody executes what is made.
+    """
     scop = dependences.scop
     for statement in scop.statements:
-        if (made := _as_choices(scop, statement)) is not None:
+        if (made := _as_choices(scop, statement, anywhere=anywhere)) is not None:
             return analyse(made, value_based=dependences.value_based, inputs=dependences.inputs)
     return None
 
 
-def _as_choices(scop: Scop, statement: Statement) -> Scop | None:
+def _as_choices(scop: Scop, statement: Statement, *, anywhere: bool) -> Scop | None:
     """The program with a statement as one assignment per array that it writes; None where it is no such branch."""
     is_branch = len(statement.body) == 1 and isinstance(statement.body[0], If)
     if not is_branch or not all(a.exact for a in statement.accesses):
@@ -52,7 +57,7 @@ def _as_choices(scop: Scop, statement: Statement) -> Scop | None:
     made: list[Statement] = []
     taken = {s.name for s in scop.statements}
     for array in order:
-        part = _as_choice(scop, statement, _only_writing(statement, array))
+        part = _as_choice(scop, statement, _only_writing(statement, array), anywhere=anywhere)
         if part is None:
             return None
         if made:
@@ -63,8 +68,10 @@ def _as_choices(scop: Scop, statement: Statement) -> Scop | None:
     return _placed(scop, statement, made) if made else None
 
 
-def _as_choice(scop: Scop, whole: Statement, own: Statement) -> Statement | None:
+def _as_choice(scop: Scop, whole: Statement, own: Statement, *, anywhere: bool) -> Statement | None:
     """The part of a statement that writes one array as one assignment."""
+    if anywhere:
+        return as_choice(scop, own, exists=lambda _: True)
     if any(a.op is not None for a in assignments(own.body)):
         return as_choice(scop, own)
     return as_choice(scop, own, exists=partial(may_always_be_written, scop, whole))

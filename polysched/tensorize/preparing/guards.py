@@ -6,7 +6,8 @@ Rewrite:  if (a != 0) c += a * b                          ->   c += a * b
 
 A guard that is false makes some expressions zero; with zero in their place the update has to be the old value, which
 the normal form proves.  An instance whose update is the old value is left out.  Integers only: `c + 0 * b` is not `c`
-where b is infinite or no number, or c is the negative zero.
+where b is infinite or no number, or c is the negative zero.  What a guard leaves alone has to be written without one
+somewhere, as a sum is that begins with zero: otherwise it may be read-only, or another thread's.
 Source: the inverse of if-conversion (Allen, Kennedy, Porterfield, Warren, POPL 1983); index sets as in Griebl,
 Feautrier, Lengauer, "Index set splitting", IJPP 28(6), 2000.
 """
@@ -42,7 +43,7 @@ from polysched.tensorize.limits import LIMITS
 from polysched.tensorize.preparing.conditions import instances_where
 from polysched.tensorize.preparing.restating import narrowed, with_body
 from polysched.tensorize.software.clamps import plain
-from polysched.tensorize.software.conditional_reads import may_always_be_accessed
+from polysched.tensorize.software.conditional_reads import may_always_be_accessed, may_always_be_written
 from polysched.tensorize.software.fragment import one_name_per_element
 from polysched.tensorize.software.renaming import named_set
 
@@ -105,7 +106,8 @@ def _unguarded(scop: Scop, statement: Statement) -> Statement | None:
         old = Load(inner.target, inner.dtype)
         value = one_name_per_element(assigned_value(inner, old), statement, target)
         condition = one_name_per_element(item.condition, statement, target)
-        if not _is_idle(condition, value, old) or not _may_be_read(scop, statement):
+        if not _is_idle(condition, value, old) or not _may_be_read(scop, statement) or not may_always_be_written(
+                scop, statement, target):
             return None
         accesses = tuple(replace(a, kind=AccessKind.MUST_WRITE) if a.reference == inner.target else a
                          for a in statement.accesses)

@@ -322,7 +322,7 @@ def _tree(scop: Scop, group: Sequence[Statement], whole: Statement, domain: isl.
         below = node.branches[at][1]   # the loops of the first statement, or nothing
         branches = (*node.branches[:at], (universe, below), *node.branches[at + len(group):])
         root = replace_node(root, node, InSequence(branches=branches) if len(branches) > 1 else below)
-        return LoopTree(domain=domain, root=root)
+        return LoopTree(domain=domain, root=without_domains(root, domain))
     return None
 
 

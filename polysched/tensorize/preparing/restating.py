@@ -129,11 +129,12 @@ def pulled_back(schedule: isl.Schedule, back: isl.UnionMap, domain: isl.UnionSet
 
 
 def without_domains(node: Node, domain: isl.UnionSet) -> Node:
-    """The same tree without what the domain says anyway."""
+    """The same tree without what the domain says anyway, and without loops for statements that are not in it."""
     below = tuple(without_domains(child, domain) for child in children(node))
     node = with_children(node, below) if below else node
     if isinstance(node, Band):
-        return replace(node, members=tuple(m.gist(domain).coalesce() for m in node.members))
+        return replace(node, members=tuple(
+            m.intersect_domain(domain.universe()).gist(domain).coalesce() for m in node.members))
     if isinstance(node, InSequence):
         return replace(node, branches=tuple((keep.gist(domain).coalesce(), child) for keep, child in node.branches))
     return node

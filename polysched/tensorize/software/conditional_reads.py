@@ -31,16 +31,16 @@ def may_always_be_accessed(scop: Scop, statement: Statement, access: Access) -> 
 def may_always_be_written(scop: Scop, statement: Statement, access: Access) -> bool:
     """Whether the old value may be written to an element in every instance of its statement that does not write it.
 
-    It may where the array is the region's own, or where the program accesses the element without a condition on data:
-    then no other thread may write it meanwhile (C11 5.1.2.4p25).  Declared extents do not say that: rows behind the
-    last one that a mask selects may belong to another thread, or be read-only.
+    It may where the array is the region's own, or where the program writes the element without a condition on data,
+    sooner or later: then no other thread may access it meanwhile (C11 5.1.2.4p25).  Declared extents do not say that,
+    nor does a read: rows behind the last one that a mask selects may belong to another thread, or be read-only.
     """
     if not may_always_be_accessed(scop, statement, access):
         return False
     if scop.array(access.array).storage is Storage.LOCAL:
         return True
     reached = access.relation.intersect_domain(_running(scop, statement)).range()
-    return bool(reached.is_subset(_accessed_anyway(scop, access)))
+    return bool(reached.is_subset(_accessed_anyway(scop, access, writing=True)))
 
 
 def _running(scop: Scop, statement: Statement) -> isl.Set:
@@ -54,12 +54,13 @@ def _running(scop: Scop, statement: Statement) -> isl.Set:
     return found
 
 
-def _accessed_anyway(scop: Scop, access: Access) -> isl.Set:
-    """The elements of an array that the program accesses without a condition on data."""
+def _accessed_anyway(scop: Scop, access: Access, *, writing: bool = False) -> isl.Set:
+    """The elements of an array that the program accesses without a condition on data; `writing`: that it writes."""
     found = isl.Set.empty(access.relation.range().get_space())
     for statement in scop.statements:
         certain = {*unconditional_references(statement.body)}
         for other in statement.accesses:
-            if other.array == access.array and other.exact and other.reference in certain:
+            if (other.array == access.array and other.exact and other.reference in certain
+                    and (other.is_write or not writing)):
                 found = found.union(other.relation.range())
     return found

@@ -6,7 +6,13 @@ import islpy as isl
 import pytest
 
 from polysched.dependence.reductions import find_reductions
-from polysched.emit_c.bodies.array_bounds import accumulators_exist, can_be_read, can_be_written, inside_array
+from polysched.emit_c.bodies.array_bounds import (
+    accumulators_exist,
+    all_elements_are_written,
+    can_be_read,
+    can_be_written,
+    inside_array,
+)
 from polysched.scop import from_c_text
 from polysched.scop.body import If
 from polysched.scop.dtypes import FLOAT32
@@ -39,6 +45,14 @@ def test_inside_the_array(body: str, array: str, inside: bool) -> None:
     assert inside_array(scop, read_of(scop, array)) is inside
 
 
+@pytest.mark.parametrize(("body", "every"), [
+    ("A[i] = B[i];", True), ("B[i] = A[i];", False), ("if (k[i] > 0) A[i] = B[i];", False), ("A[k[i]] += B[i];", False),
+    ("p[i] = A[i];", False)])
+def test_arrays_of_which_every_element_is_written(body: str, every: bool) -> None:
+    scop = program(body)
+    assert all_elements_are_written(scop, scop.statements[0].writes[0].array) is every
+
+
 def test_what_the_program_reaches_anyway_can_be_read() -> None:
     guarded = "if (k[i] > 0) A[i] = p[i];"
     scop = program(guarded)
@@ -55,9 +69,11 @@ def test_what_the_program_reaches_anyway_can_be_read() -> None:
     ("if (k[i] > 0) A[i] = B[i]; else k[i] = 3;", False),
     ("if (k[i] > 0) { if (B[i] > 0) A[i] = B[i]; else A[i] = 1; } else A[i] = 3;", True),
     ("if (k[i] > 0) { if (B[i] > 0) A[i] = B[i]; } else A[i] = 3;", False),
-    ("if (k[i] > 0) A[i] = B[i]; B[i] = A[i];", True),         # then nobody else may write it meanwhile
+    ("if (k[i] > 0) A[i] = B[i]; A[i] += 1;", True),           # then nobody else may write it meanwhile
+    ("if (k[i] > 0) A[i] = B[i]; B[i] = A[i];", False),        # what is only read may be read-only
     ("if (k[i] > 0) A[i] = B[i]; B[i + 1] = A[0];", False),
-    ("if (B[i] > A[i]) A[i] = B[i];", True),
+    ("if (B[i] > A[i]) A[i] = B[i];", False),
+    ("if (B[i] > A[i]) A[i] = B[i]; else A[i] = A[i];", True),
     ("if (k[i] > 0 && B[i] > A[i]) A[i] = B[i];", False),
     ("if (k[i] > 0) p[i] = B[i];", False),
     ("if (k[i] > 0) { if (i > 4) A[i] = B[i]; else A[i - 1] = 3; } B[i] = A[i];", False),   # i - 1 writes A[i], too

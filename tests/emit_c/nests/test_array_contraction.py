@@ -27,7 +27,7 @@ PROGRAMS: dict[str, tuple[str, set[str]]] = {
     for (int j = 0; j < n; j++) {
       double t = A[i][j] * 2;
       double u = t + B[i][j];
-      if (u > 1) B[i][j] = u * t;
+      if (u > 1) B[i][j] = u * t; else B[i][j] = t;
       A[i][j] = u - t;
     }""", set()),
     "a small buffer": ("""

@@ -18,8 +18,8 @@ NODE = ("with thread_reduction(whole=For(variable='i', lower=linear(0), upper=li
 
 
 @pytest.mark.parametrize(("operator", "dtype", "value"), [
-    ("sum", FLOAT32, "-0.0"), ("sum", INT32, "0"), ("product", FLOAT64, "1"), ("and", INT32, "-1"), ("or", INT32, "0"),
-    ("xor", UINT32, "0"), ("max", FLOAT32, "-__builtin_inf()"),
+    ("sum", FLOAT32, "-0.0"), ("sum", INT32, "0"), ("product", FLOAT64, "1"), ("and", INT32, "(int)-1"),
+    ("or", INT32, "0"), ("xor", UINT32, "0"), ("max", FLOAT32, "-__builtin_inf()"),
     ("maximum", FLOAT32, "-__builtin_inf()"), ("minimum", FLOAT32, "__builtin_inf()"),
     ("min", FLOAT32, "__builtin_inf()"),
     ("max", INT8, "-127 - 1"), ("min", INT8, "127"), ("max", UINT32, "0"), ("min", UINT32, "4294967295u"),
@@ -44,7 +44,9 @@ def test_parts_are_ranges_combined_in_their_order() -> None:
 
 
 def test_the_first_part_begins_with_the_element_and_others_with_nothing() -> None:
-    assert "at_part = part ? 0 : at[0];" in printed(SUM, NODE.format(operator="sum"))
+    made = printed(SUM, NODE.format(operator="sum"))
+    assert "at_part_before = part ? 0 : at[0];" in made
+    assert "if (at_part != at_part_before)" in made, "an element that no part changes may be read-only"
 
 
 def test_little_work_is_one_part_without_a_team() -> None:

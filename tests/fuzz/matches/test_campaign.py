@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from polysched.cli.entry import main
 from polysched.fuzz.matches.attempt import Emission
 from polysched.fuzz.matches.campaign import MatchCampaign, run_pairs
 from polysched.fuzz.matches.harness import Version, compared
-from polysched.fuzz.matches.pairs import SAME, Pair, described, pair
+from polysched.fuzz.matches.pairs import PROGRAMS_PER_UNIT, SAME, Pair, described, pair
 from polysched.fuzz.matches.records import (
     CRASH,
     MATCHED,
@@ -26,10 +27,12 @@ from polysched.fuzz.matches.records import (
     summary_table,
 )
 from polysched.fuzz.matches.shrinking import shrink, weight
+from polysched.fuzz.matches.units import BRANCHES, FIRST_OF_BRANCHES
 from polysched.fuzz.matches.worker import checked
 from polysched.target import find_compiler
 from tests.tiers import and_campaign
 
+FIRST_WITH_BRANCHES = PROGRAMS_PER_UNIT * FIRST_OF_BRANCHES
 RECORDS = [PairRecord(seed=1, kind="sum", relation=SAME, verdict=MATCHED, milliseconds=3.5),
            PairRecord(seed=2, kind="sum", relation=SAME, verdict="refused", reason="no"),
            PairRecord(seed=3, kind="sum", relation="near miss", miss="constant", verdict=WRONG, reason="element 0"),
@@ -144,6 +147,10 @@ def test_the_command_tells_and_stores(tmp_path: Path, capsys: pytest.CaptureFixt
 @pytest.mark.slow
 @pytest.mark.parametrize("pairs", and_campaign([24], [64, 256]))
 def test_no_pair_is_wrong_crashes_or_hangs(pairs: int) -> None:
-    records = run_pairs(MatchCampaign(pairs=pairs, seed=2000, jobs=2, chunk=pairs // 2, limit_seconds=60))
+    with ThreadPoolExecutor(2) as pool:   # sums and assignments of all kinds, and from 40,000 on also branches
+        halves = list(pool.map(lambda seed: run_pairs(MatchCampaign(
+            pairs=pairs // 2, seed=seed, chunk=pairs // 2, limit_seconds=60)), (2000, FIRST_WITH_BRANCHES)))
+    records = [record for half in halves for record in half]
+    assert any(r.kind == BRANCHES for r in halves[1])
     assert [(r.seed, r.verdict, r.reason) for r in records if r.is_fault] == []
     assert sum(r.verdict == MATCHED for r in records) > pairs // 7

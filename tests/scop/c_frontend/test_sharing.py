@@ -17,6 +17,15 @@ def test_pointers_that_visibly_meet():
     assert "restrict" in caught.value.hint
 
 
+def test_pointers_that_are_only_read_may_meet(tmp_path: Path) -> None:
+    text = ("void f(int n, double *restrict out, const double *buf) {\n const double *p = buf, *q = buf + n / 2;\n"
+            " double s = 0; int k = n / 2;\n"
+            " while (k--) { s += p[k] * q[k]; out[k] = q[k] - p[k]; }\n out[n] = s;\n}\n")
+    main = ("static double a[101], b[101];\nfor (int n = 0; n < 100; n += 33) {\n filled(a, 101); filled(b, 101);\n"
+            " f(n, b, a); shown(\"b\", b, 101);\n}\n")
+    assert same_output(tmp_path, text, main).regions
+
+
 @pytest.mark.parametrize("body", [
     "p = table + 4;\n#pragma scop\nfor (int i = 0; i < 50; i++) p[i] = table[i];",
     "q = p;\n#pragma scop\nfor (int i = 0; i < 50; i++) p[i] = q[i + 1];",

@@ -76,6 +76,8 @@ def test_truncation_to_odd_remembers_what_was_lost() -> None:
 
 @pytest.mark.parametrize(("name", "arguments", "value"), [
     ("sat_i8", (200,), 127), ("sat_u8", (-3,), 0), ("sat_i16", (-40000,), -32768), ("popcount_u32", (0xF0,), 4),
+    ("clz_u32", (0,), 32), ("clz_u32", (9,), 28), ("clz_u64", (1 << 63,), 0), ("ctz_u32", (0,), 32),
+    ("ctz_u64", (3 << 40,), 40),
     ("abs_i32", (-(2**31),), -(2**31)), ("clamp_i32", (7, 0, 5), 5), ("min_i32", (3, -4), -4),
     ("sat_f32_i32", (np.float32(1e20),), 2**31 - 1), ("cvt_f32_i32", (np.float32(1e20),), -(2**31)),
     ("sat_f32_i32", (np.float32(math.nan),), 0), ("round", (np.float64(2.5),), 3.0), ("rint", (np.float64(2.5),), 2.0),

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from polysched.scop.body import Binary, Call, Load, walk
-from polysched.scop.dtypes import FLOAT32, INT32, UINT32
+from polysched.scop.dtypes import FLOAT32, INT32, UINT32, UINT64
+from polysched.tensorize.description.exact_numbers import MEANINGS
 from polysched.tensorize.equality.calls import in_operators
 from polysched.tensorize.equality.evaluation import evaluate
 
@@ -38,6 +39,17 @@ def test_bits_are_counted_under_the_compilers_name_too() -> None:
         values = np.array([0, 1, 0xFF, 0xF0F0F0F0, 2**32 - 1], np.uint32)
         assert evaluate(made, {"x": values}).tolist() == [0, 1, 8, 16, 32]
     assert made.dtype == INT32
+
+
+@pytest.mark.parametrize("name", ["clz", "ctz"])
+@pytest.mark.parametrize("bits", [32, 64])
+def test_zeros_before_and_behind_a_one_are_counted_in_operators(name: str, bits: int) -> None:
+    dtype = UINT32 if bits == 32 else UINT64
+    made = in_operators(Call(f"{name}_u{bits}", (Load("x", dtype),), INT32))
+    values = [0, 1, 2, 3, 1 << 7, 12 << 9, 1 << (bits - 1), (1 << bits) - 1, 5 << (bits - 4)]
+    assert not any(isinstance(e, Call) for e in walk(made))
+    assert evaluate(made, {"x": np.array(values, f"uint{bits}")}).tolist() == [
+        MEANINGS[f"{name}_u{bits}"](v) for v in values]
 
 
 def test_other_calls_stay() -> None:

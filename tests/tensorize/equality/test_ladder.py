@@ -2,7 +2,7 @@
 
 import pytest
 
-from polysched.scop.body import Binary, Call, Cast, Expr, Load
+from polysched.scop.body import Binary, Call, Cast, Expr, Literal, Load, Select
 from polysched.scop.dtypes import INT32, UINT32
 from polysched.tensorize.description.reading import parse
 from polysched.tensorize.description.semantics import Update
@@ -66,6 +66,10 @@ def test_different_with_a_witness(left: str, right: str) -> None:
 def test_calls_mean_what_operators_say() -> None:
     bits = Call("__builtin_popcount", (Load("w[0]", UINT32),), INT32)
     assert same_function(bits, expression("popcount_u32($w)")).verdict is Verdict.EQUAL
+    word = Load("w[0]", UINT32)
+    guarded = Select(word, Call("__builtin_clz", (word,), INT32), Literal("32", 32, INT32), INT32)
+    assert same_function(guarded, expression("clz_u32($w)")).verdict is Verdict.EQUAL
+    assert same_function(guarded, expression("ctz_u32($w)")).verdict is Verdict.DIFFERENT
     assert same_function(expression("abs($x)"), expression("$x > 0 ? $x : -$x")).verdict is Verdict.EQUAL
     assert same_function(expression("abs($x)"), expression("$x")).verdict is Verdict.DIFFERENT
 

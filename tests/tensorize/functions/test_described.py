@@ -10,6 +10,7 @@ import pytest
 from polysched.errors import PolyschedError
 from polysched.scop import from_c_text
 from polysched.tensorize.description.library_function import LibraryFunction, Variant
+from polysched.tensorize.functions.described import assigned
 from tests.tensorize.functions.replaced import decided, region, replaced, same_results
 
 SOFTMAX = """
@@ -187,14 +188,15 @@ def test_what_is_nearly_the_function_is_refused(name: str) -> None:
 
 
 @pytest.mark.parametrize(("text", "why"), [
-    ("void f(int n, float *x) { for (int i = 0; i < n; i++) if (x[i] > 3) x[0] = x[i]; }", "assignments"),
+    ("void f(int n, float *x, float *y) { for (int i = 0; i < n; i++) if (x[i] > 3) { y[i] = 1; x[i] = y[i]; } }",
+     "assignments"),
     ("void f(int n, const int *p, float *x) { for (int i = 0; i < n; i++) x[p[i]] = 0; }", "depends on data"),
     ("void f(int n, const float *x) { float s = 0; for (int i = 0; i < n; i++) s += x[i]; }", "writes something"),
     ("int n;", "one C function"),
 ])
 def test_descriptions_that_cannot_be_read_are_refused(text: str, why: str) -> None:
     with pytest.raises(PolyschedError, match=why):
-        _ = Variant(text).scop
+        assigned(Variant(text))
 
 
 def test_no_call_is_made_with_a_number_that_nothing_says() -> None:

@@ -12,6 +12,7 @@ OPERANDS = {
     "arm_sqrdmulh_16": "int16[8] = int16[8], int16[8]",
     "arm_sqrdmulh_32": "int32[4] = int32[4], int32[4]",
     "arm_urhadd": "uint8[16] = uint8[16], uint8[16]",
+    "arm_clz": "int32[4] = uint32[4]",
 }
 
 

@@ -17,17 +17,17 @@ EACH = "for (int i = 0; i < 4; i++) "
 CHOSEN = {   # body, statements behind it
     "both ways": ("if (A[i] < B[i]) { P[i] = A[i]; Q[i] = B[i]; } else { P[i] = B[i]; Q[i] = A[i]; }", 2),
     "another order": ("if (A[i] < B[i]) { P[i] = A[i]; Q[i] = B[i]; } else { Q[i] = A[i]; P[i] = B[i]; }", 2),
-    "sometimes": ("F[i] = P[i]; if (A[i] < B[i]) P[i] = A[i];", 1),
+    "sometimes": ("P[i] = F[i]; if (A[i] < B[i]) P[i] = A[i];", 1),
     "otherwise": ("P[i] = 1; Q[i + 1] = 2; if (A[i] < B[i]) { P[i] = A[i]; } else Q[i + 1] = 7;", 2),
     "its own": ("int32_t X[5]; if (A[i] < B[i]) X[i] = A[i];", 1),
-    "the largest and its place": ("Q[0] = 3; if (P[0] < A[i]) { P[0] = A[i]; Q[0] = i; }", 2),
-    "the condition reads what is written": ("if (P[i] < A[i]) { P[i] = B[i]; Q[i] = 3; } else Q[i] = 5;", 2),
-    "three in a row": ("Q[i] = 2; if (P[i] < A[i]) { F[i] = P[i + 1]; P[i] = B[i]; Q[i] = A[i]; } "
+    "the largest and its place": ("P[0] = 1; Q[0] = 3; if (P[0] < A[i]) { P[0] = A[i]; Q[0] = i; }", 2),
+    "the condition reads what is written": ("P[i] += 1; if (P[i] < A[i]) { P[i] = B[i]; Q[i] = 3; } else Q[i] = 5;", 2),
+    "three in a row": ("P[i] = 1; Q[i] = 2; if (P[i] < A[i]) { F[i] = P[i + 1]; P[i] = B[i]; Q[i] = A[i]; } "
                        "else F[i] = Q[i];", 3),
     "nested": ("P[i] = 5; F[i] = 6; if (A[i] < B[i]) { if (A[i] > 0) P[i] = A[i]; else F[i] = 1; } "
                "else { P[i] = 3; F[i] = B[i]; }", 2),
     "sums": ("if (A[i] < B[i]) { P[i] += A[i]; Q[i] -= 2; } else { Q[i] = B[i]; P[i] = 3; }", 2),
-    "old values": ("if (A[i] < P[i]) P[i] = P[i + 1];", 1),
+    "old values": ("if (A[i] < P[i]) P[i] = P[i + 1]; P[i] += 2;", 1),
 }
 KEPT = {
     "a part reads what another writes": "if (A[i] < B[i]) { P[i] = A[i]; Q[i] = P[i]; }",
@@ -41,6 +41,8 @@ KEPT = {
     "a sum under a condition": "if (A[i] < B[i]) P[i] += A[i];",
     "an element that is nowhere else": "if (A[i] < B[i]) P[i] = A[i];",
     "an element that is elsewhere under a condition": "if (A[i] < B[i]) P[i] = A[i]; if (B[i] > 3) Q[i] = P[i];",
+    "an element that is only read elsewhere": "F[i] = P[i]; if (A[i] < B[i]) P[i] = A[i];",
+    "an element that the condition reads": "if (P[i] < A[i]) P[i] = A[i];",
     "another element elsewhere": "if (A[i] < B[i]) P[i] = A[i]; Q[i] = P[i + 1];",
     "no branch": "P[i] = A[i] < B[i] ? A[i] : B[i];",
 }
@@ -71,7 +73,8 @@ def test_a_maximum_and_its_place_are_two_results_of_one_instruction(tmp_path: Pa
     largest = described.unit(
         "largest", "int32_t M[8], int32_t P[8], const int32_t A[8], const int32_t K[8]",
         "for (int i = 0; i < 8; i++) { P[i] = A[i] > M[i] ? K[i] : P[i]; M[i] = A[i] > M[i] ? A[i] : M[i]; }")
-    body = ("for (int i = 0; i < 19; i++) p[i] = 0; for (int r = 0; r < 3; r++) for (int i = 0; i < 19; i++) "
+    body = ("for (int i = 0; i < 19; i++) { p[i] = 0; m[i] = -7; } "
+            "for (int r = 0; r < 3; r++) for (int i = 0; i < 19; i++) "
             "if (m[i] < a[r][i]) { m[i] = a[r][i]; p[i] = k[i]; }")
     scop = described.program("int32_t m[19], int32_t p[19], int32_t a[3][19], int32_t k[19]", body)
     assert described.executes(scop, described.matched(scop, largest), tmp_path)

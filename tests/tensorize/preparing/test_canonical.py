@@ -25,6 +25,7 @@ FLOATS = f"float C[{M}][{N}], float A[{M}][{K}], float B[{K}][{N}]"
 IMAGE = "int32_t C[4][3][17], uint8_t A[4][3][2], int8_t B[3][3][2][17]"
 REDUCED = f"for (int k = 0; k < {K}; k++) "
 ROWS = f"for (int i = 0; i < {M}; i++) for (int j = 0; j < {N}; j++) "
+CLEARED = ROWS + "C[i][j] = 0; "
 SUM = "C[i][j] += A[i][k] * B[k][j];"
 WINDOW = ("for (int y = 0; y < 4; y++) for (int x = 0; x < 3; x++) for (int o = 0; o < 17; o++) "
           "for (int r = 0; r < 3; r++) for (int s = 0; s < 3; s++) for (int c = 0; c < 2; c++) ")
@@ -80,13 +81,13 @@ SAME: dict[str, tuple[str, str]] = {
     "columns written out": (BYTES.replace("17", "18"), f"for (int i = 0; i < {M}; i++) for (int k = 0; k < {K}; k++) "
                             "for (int j = 0; j < 18; j += 2) { C[i][j] += A[i][k] * B[k][j]; "
                             "C[i][j + 1] += A[i][k] * B[k][j + 1]; }"),
-    "a guard": (BYTES, ROWS + REDUCED + f"if (A[i][k] != 0) {SUM}"),
-    "a number as a guard": (BYTES, ROWS + REDUCED + f"if (B[k][j]) {SUM}"),
-    "two guards": (BYTES, ROWS + REDUCED + f"if (A[i][k] > 0 && B[k][j] != 0) {SUM}"),
-    "either guard": (BYTES, ROWS + REDUCED + f"if (A[i][k] != 0 || B[k][j] != 0) {SUM}"),
-    "a guard around a loop": (BYTES, f"for (int i = 0; i < {M}; i++) for (int k = 0; k < {K}; k++) "
+    "a guard": (BYTES, CLEARED + ROWS + REDUCED + f"if (A[i][k] != 0) {SUM}"),
+    "a number as a guard": (BYTES, CLEARED + ROWS + REDUCED + f"if (B[k][j]) {SUM}"),
+    "two guards": (BYTES, CLEARED + ROWS + REDUCED + f"if (A[i][k] > 0 && B[k][j] != 0) {SUM}"),
+    "either guard": (BYTES, CLEARED + ROWS + REDUCED + f"if (A[i][k] != 0 || B[k][j] != 0) {SUM}"),
+    "a guard around a loop": (BYTES, CLEARED + f"for (int i = 0; i < {M}; i++) for (int k = 0; k < {K}; k++) "
                               f"if (A[i][k] != 0) for (int j = 0; j < {N}; j++) {SUM}"),
-    "continue": (BYTES, ROWS + REDUCED + f"{{ if (A[i][k] == 0) continue; {SUM} }}"),
+    "continue": (BYTES, CLEARED + ROWS + REDUCED + f"{{ if (A[i][k] == 0) continue; {SUM} }}"),
     "a choice of addends": (BYTES, ROWS + REDUCED +
                             "C[i][j] += A[i][k] == 0 ? 0 : A[i][k] * B[k][j];"),
     "a start inside": (BYTES, ROWS + REDUCED + "C[i][j] = (k == 0 ? 0 : C[i][j]) + A[i][k] * B[k][j];"),

@@ -11,6 +11,7 @@ from polysched.tensorize.preparing.guards import with_decided_choices, with_doma
 from tests.tensorize.preparing.kept import program, rewritten
 
 ARRAYS = "int32_t C[4], int8_t A[4][4], uint8_t U[4], int32_t B[4]"
+CLEARED = "for (int i = 0; i < 4; i++) C[i] = 0; "
 LOOPS = "for (int i = 0; i < 4; i++) for (int k = 0; k < 4; k++) "
 IDLE = [
     "if (A[i][k] != 0) C[i] += A[i][k] * B[k];", "if (A[i][k]) C[i] += B[k] * A[i][k];",
@@ -29,9 +30,9 @@ COUNTING = [
 
 @pytest.mark.parametrize("body", IDLE)
 def test_a_guard_whose_other_way_changes_nothing_goes(body: str) -> None:
-    after = rewritten(program(ARRAYS, LOOPS + body), without_idle_guards)
+    after = rewritten(program(ARRAYS, CLEARED + LOOPS + body), without_idle_guards)
     assert after is not None
-    (statement,) = after.statements
+    _, statement = after.statements
     assert isinstance(statement.body[0], Assign)
     assert not any(isinstance(e, Select) for e in walk(statement.body[0].value))
     assert all(a.kind is AccessKind.MUST_WRITE for a in statement.writes)
@@ -39,7 +40,13 @@ def test_a_guard_whose_other_way_changes_nothing_goes(body: str) -> None:
 
 @pytest.mark.parametrize("body", COUNTING)
 def test_a_guard_that_counts_stays(body: str) -> None:
-    assert rewritten(program(ARRAYS, LOOPS + body), without_idle_guards) is None
+    assert rewritten(program(ARRAYS, CLEARED + LOOPS + body), without_idle_guards) is None
+
+
+def test_a_guard_of_sums_that_nothing_else_writes_stays() -> None:
+    """Where no guard holds, the sum may be read-only, or another thread's."""
+    for others in ("", "for (int i = 0; i < 4; i++) B[i] = C[i]; ", "for (int i = 0; i < 3; i++) C[i] = 0; "):
+        assert rewritten(program(ARRAYS, others + LOOPS + IDLE[0]), without_idle_guards) is None
 
 
 def test_a_guard_on_floats_stays() -> None:
@@ -50,8 +57,8 @@ def test_a_guard_on_floats_stays() -> None:
 
 def test_a_guard_that_keeps_reads_within_the_array_stays() -> None:
     body = "if (A[i][k] != 0) C[i] += A[i][k] * B[{}];"
-    assert rewritten(program(ARRAYS, LOOPS + body.format("3 - k")), without_idle_guards) is not None
-    outside = program("int32_t C[4], int8_t A[4][4], int32_t *B", LOOPS + body.format("k"))
+    assert rewritten(program(ARRAYS, CLEARED + LOOPS + body.format("3 - k")), without_idle_guards) is not None
+    outside = program("int32_t C[4], int8_t A[4][4], int32_t *B", CLEARED + LOOPS + body.format("k"))
     assert rewritten(outside, without_idle_guards) is None, "nobody says how long B is"
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from polysched.dependence import analyse
+from polysched.pipeline import analysed
 from polysched.scop import from_c_text
 from polysched.scop.scop import Scop
 from polysched.tensorize.preparing.rerolling import rerolled
+from tests.tensorize.preparing.kept import program
 
 
 def rolled(sum_of_two: str) -> Scop | None:
@@ -45,3 +49,12 @@ def test_statements_whose_subscripts_count_otherwise_stay(subscript: str) -> Non
     assert rerolled(analyse(from_c_text(text))) is None
     alike = text.replace("int k = 2; k < 3", "int k = 0; k < 1").replace(f"A[{subscript}]", "A[k]")
     assert rerolled(analyse(from_c_text(alike))) is not None
+
+
+def test_loops_forget_the_statements_that_are_gone() -> None:
+    """What comes later asks which statements stand in a loop."""
+    body = ("for (int i = 0; i < n; i++) for (int k = 0; k < 8; k += 4) { C[i] = ~A[i][k]; C[i] -= ~A[i][k + 1]; "
+            "C[i] -= ~A[i][k + 2]; C[i] -= ~A[i][k + 3]; }")
+    scop = analysed(program("int n, uint32_t C[n], int32_t A[n][8]", body), for_instructions=True).dependences.scop
+    assert {s.name for s in scop.statements} == {"S0", "S1"}
+    assert not {"S2", "S3"} & set(re.findall(r"S\d", str(scop.schedule)))

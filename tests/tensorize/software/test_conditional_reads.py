@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from polysched.scop import from_c_text
-from polysched.tensorize.software.conditional_reads import may_always_be_accessed
+from polysched.scop.body import If
+from polysched.tensorize.software.conditional_reads import may_always_be_accessed, may_always_be_written
 
 CASES = {   # parameters, body, whether A may be read in every instance of the first statement
     "extents": ("int A[n]", "O[i] = M[i] ? A[i] : 0;", True),
@@ -29,3 +30,15 @@ def test_what_exists(name: str) -> None:
     statement = scop.statements[0]
     read = next(a for a in statement.reads if a.array == "A")
     assert may_always_be_accessed(scop, statement, read) == expected
+
+
+@pytest.mark.parametrize(("body", "written"), [
+    ("if (M[i]) O[i] = A[i];", False), ("if (M[i]) O[i] = A[i]; M[i] = O[i];", False),
+    ("if (O[i] < A[i]) O[i] = A[i];", False), ("O[i] = 0; if (M[i]) O[i] = A[i];", True),
+    ("if (M[i]) O[i] = A[i]; O[i] += 1;", True), ("if (i > 0) O[i] = 0; if (M[i]) O[i] = A[i];", False),
+    ("int T[n]; if (M[i]) T[i] = A[i]; M[i] = 0;", True)])
+def test_what_may_be_written_back(body: str, written: bool) -> None:
+    scop = from_c_text("void f(int n, int O[n], int M[n], int A[n]) {\n#pragma scop\n"
+                       f"for (int i = 0; i < n; i++) {{ {body} }}\n#pragma endscop\n}}\n")
+    statement = next(s for s in scop.statements if isinstance(s.body[0], If))
+    assert may_always_be_written(scop, statement, statement.writes[0]) == written

@@ -19,7 +19,7 @@ from pycparser import c_ast
 from polysched.errors import BudgetExceededError, PolyschedError, UnsupportedScopError
 from polysched.records import dataclass
 from polysched.scop.c_frontend.declarations.written_loops import keyword_of
-from polysched.scop.c_frontend.detection.bare_bodies import WORDS_AHEAD
+from polysched.scop.c_frontend.detection.bare_bodies import WORDS_AHEAD, is_body
 from polysched.scop.c_frontend.detection.left_loops import left_loops
 from polysched.scop.c_frontend.detection.macro_marks import MacroMarks
 from polysched.scop.c_frontend.parse import LOOPS, SyntaxRegion, everything, place
@@ -153,10 +153,11 @@ class _Search:
         """The Scop of some statements of a block; None when they are none, or cannot be found in the text."""
         while start and goes_with_loop(items[start - 1]):
             start -= 1
-        text_region = self.text_region(items, start, end)
+        labelled = len(path) > 1 and isinstance(path[-2], c_ast.Label)
+        text_region = None if labelled else self.text_region(items, start, end, bare=is_body(path))
         if text_region is None:
             last = items[end - 1]
-            problem = "a label stands in front of the loop" if len(path) > 1 and isinstance(path[-2], c_ast.Label) \
+            problem = "a label stands in front of the loop" if labelled \
                 else "a macro or a directive hides where the loop begins or ends"
             self.reasons.setdefault(last, UnsupportedScopError(problem, where=place(self.source.path, last)))
             return None
@@ -173,8 +174,13 @@ class _Search:
                 self.reasons[region.items[-1]] = refusal
             return None
 
-    def text_region(self, items: list[c_ast.Node], first: int, behind: int) -> TextRegion | None:
-        """Where the statements stand in the file; None when a macro or directive hides it."""
+    def text_region(self, items: list[c_ast.Node], first: int, behind: int, *, bare: bool) -> TextRegion | None:
+        """Where the statements stand in the file; None when a macro or directive hides it.
+
+        Parameters
+        ----------
+        bare : they need brackets wherever they begin.
+        """
         while first < behind - 1 and isinstance(items[first], c_ast.Pragma) and self._is_conditional(items[first]):
             first += 1
         places = ((start, end) for (start, _), (_, end) in product(self._at(items, first), self._at(items, behind - 1))
@@ -186,7 +192,7 @@ class _Search:
         before = text[text.rfind("\n", 0, found[0]) + 1:found[0]]
         start = with_conditional_pragmas(self.scanner, found[0])
         return TextRegion(start, found[1], items[first].coord.line, text.count("\n", 0, found[1]) + 1,
-                          before if not before.strip() else "", bare=self.marks.is_bare(found[0]))
+                          before if not before.strip() else "", bare=bare or self.marks.is_bare(found[0]))
 
     def _is_conditional(self, pragma: c_ast.Pragma) -> bool:
         """Whether a pragma goes with the loop behind it, but stands under conditional compilation of its own."""

@@ -38,6 +38,12 @@ TAKEN = {
                                         "  for (int i = 0; i + s < n; i += 2 * s) a[i] += b[i + s];",
     "a counter that goes on": "int i, k = 0; for (int t = 1; t < 99; t *= 2) for (i = 0; i < n; i += t) a[i] += k++;\n"
                               "a[8000] = i + k;",
+    "cases": f"switch (n % 4) {{ case 0: {ADD} break; case 1: a[0] += 3; default: {TAKE} a[1] -= 1; {ADD} {TAKE} }}",
+    "a case behind a pragma": f"switch (n % 2) {{ case 1:\n#pragma omp simd\n{ADD} }}",
+    "cases whose sizes others set": "int e = m; switch (n % 3) { case 0: e = 5; default:\n"
+                                    "for (int i = 0; i < e; i++) a[i] += b[i]; break; case 2: e = 7;\n"
+                                    "for (int i = 0; i < e; i++) a[i] -= b[i]; }\na[8000] = e;",
+    "a case that is left early": f"switch (n % 2) {{ case 1: if (more(2)) {{ {ADD} break; }} {TAKE} default: {ADD} }}",
     "a macro's loop around": f"REPEATED(3) {ADD}",
     "a macro's branch around": f"UNLESS(n > 7) {ADD}",
     "behind a macro": f"CALL(3) {ADD}",
@@ -50,6 +56,14 @@ TAKEN = {
 def test_bodies_without_brackets_are_regions(name: str, tmp_path: Path) -> None:
     text = f"{HELPERS}void f(int n, int m, double *restrict a, double *restrict b) {{\n{TAKEN[name]}\n}}\n"
     assert same_output(tmp_path, text, MAIN).regions
+
+
+def test_a_loop_behind_a_label_is_left() -> None:
+    text = f"{HELPERS}void f(int n, int m, double *restrict a, double *restrict b) {{"\
+           f"\nl: {ADD}\n{TAKE}\nif (more(3)) goto l;\n}}\n"
+    (scop,) = all_from_c_text(text, autodetect=True)
+    assert scop.source is not None
+    assert scop.source.text[scop.source.start:].startswith(TAKE)
 
 
 def test_a_loop_that_a_macro_hides_is_not_taken_for_a_body() -> None:
