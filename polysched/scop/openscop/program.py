@@ -114,6 +114,7 @@ class _Writer:
         if unknown := sorted(set(types) - set(self.arrays)):
             raise UsageError(f"no array {unknown[0]} in the OpenScop region", where=self.path,
                              witness=f"its arrays are {', '.join(sorted(self.arrays))}")
+        nest = self._loop_nest()
         written = _written(self.region)
         sizes: list[str] = []
         globals_: list[str] = []
@@ -129,7 +130,7 @@ class _Writer:
         self._line(f"void {name}({', '.join(heads) or 'void'})")
         self._line("{")
         self._line("#pragma scop")
-        self._nodes(self._loop_nest(), 1, {})
+        self._nodes(nest, 1, {})
         self._line("#pragma endscop")
         self._line("}")
         return OpenScopProgram(region=self.region, text="".join(f"{line}\n" for line in self.lines), lines=self.bodies,
@@ -159,8 +160,7 @@ class _Writer:
         """The extents of an array as C, and names of parameters for those that are no one affine function."""
         context = self.region.context
         for dimension in range(elements.dim(_OUT)):
-            if not (elements.dim_has_lower_bound(isl.dim_type.set, dimension)
-                    and elements.dim_has_upper_bound(isl.dim_type.set, dimension)):
+            if not _has_ends(elements, dimension):
                 raise UnsupportedScopError(f"{array} is accessed without end", where=self.path,
                                            witness=f"dimension {dimension} of {elements}",
                                            hint="give each loop both bounds")
@@ -183,14 +183,29 @@ class _Writer:
         depth = len(self.loops)
         dates = isl.UnionMap.empty(parameter_space(self.region.parameters))
         for position, statement in enumerate(self.region.statements):
-            own = statement.scattering.intersect_domain(statement.domain)
+            self._require_ends(statement.domain, position + 1)
+            own = statement.scattering.intersect_domain(statement.domain.intersect_params(self.region.context))
+            if not own.is_single_valued():
+                raise UnsupportedScopError(f"statement {position + 1} of the OpenScop region has instances with "
+                                           "several dates", where=self.path, witness=str(own),
+                                           hint="give each dimension of the scattering one value")
             for dimension in range(own.dim(_OUT), depth):
                 own = own.insert_dims(_OUT, dimension, 1).fix_val(_OUT, dimension, isl.Val.zero(own.get_ctx()))
             dates = dates.union(isl.UnionMap.from_map(own.set_tuple_name(_IN, f"s{position}")))
+        if not dates.is_injective():
+            raise UnsupportedScopError("the OpenScop region leaves the order of some instances open", where=self.path,
+                                       witness="two have one date", hint="give every instance a date of its own")
         iterators = isl.IdList.alloc(isl.DEFAULT_CONTEXT, depth)
         for name in self.loops:
             iterators = iterators.add(isl.Id(name))
         return isl.AstBuild.from_context(self.region.context).set_iterators(iterators).node_from_schedule_map(dates)
+
+    def _require_ends(self, domain: isl.Set, number: int) -> None:
+        """Refuse a statement whose loops have no end."""
+        for dimension in range(domain.dim(isl.dim_type.set)):
+            if not _has_ends(domain, dimension):
+                raise UnsupportedScopError(f"statement {number} of the OpenScop region runs without end",
+                                           where=self.path, witness=str(domain), hint="give each loop both bounds")
 
     def _nodes(self, node: isl.AstNode, depth: int, values: dict[str, str]) -> None:
         kind = node.get_type()
@@ -245,6 +260,14 @@ class _Writer:
         self._line(indent + _replaced(body if body.endswith((";", "}")) else f"{body};",
                                       dict(zip(iterators, given, strict=True))))
         self.bodies[len(self.lines)] = position
+
+
+def _has_ends(points: isl.Set, dimension: int) -> bool:
+    """Whether a coordinate has a least and a greatest value for all values of the parameters."""
+    kind = isl.dim_type.set
+    values = points.project_out(kind, dimension + 1, points.dim(kind) - dimension - 1).project_out(
+        kind, 0, dimension).remove_divs()   # a stride is no bound
+    return bool(values.dim_has_lower_bound(kind, 0) and values.dim_has_upper_bound(kind, 0))
 
 
 def _written(region: OpenScopRegion) -> set[str]:
