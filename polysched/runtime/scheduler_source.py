@@ -49,7 +49,8 @@ struct options {
   double reset_seconds;
   double rest_share, rest_every;   /* under SCHED_FIFO: time left to ordinary threads, over that taken; how often */
 };
-struct told { double *yields; long yield_count, fifo; double seconds; };
+/* `stop` is set by the caller, from another thread: nothing more is begun then, and what can yield does */
+struct told { double *yields; long yield_count, fifo; double seconds; int stop; };
 
 struct state {
   pthread_mutex_t lock;
@@ -141,8 +142,14 @@ static int waits(const struct job *j) {
   return j->real_time && !j->failed && j->runs < j->released;
 }
 
+static int stopped(const struct state *s) {
+  return __atomic_load_n(&s->told->stop, __ATOMIC_RELAXED);
+}
+
 static struct job *urgent(struct state *s) {
   struct job *best = 0;
+  if (stopped(s))
+    return 0;
   for (long n = 0; n < s->count; n++) {
     struct job *j = &s->jobs[n];
     if (waits(j) && !j->taken
@@ -197,7 +204,7 @@ static void ask(struct worker *w) {
 
 static void ended(struct state *s) {
   s->ended = 1;
-  pthread_cond_signal(&s->over);
+  pthread_cond_broadcast(&s->over);
   for (long n = 0; n < s->options.workers; n++)
     if (team[n].job)
       __atomic_store_n(&team[n].flag, 1, __ATOMIC_RELAXED);
@@ -395,14 +402,27 @@ static void release_all(struct state *s) {
     if (!next)
       return;
     double at = release_of(next, s, next->released);
-    const struct timespec t = time_of(at);
-    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, 0))
-      ;
+    for (double t = now(); t < at; t = now()) {
+      const struct timespec until = time_of(at < t + STOP_SECONDS ? at : t + STOP_SECONDS);
+      clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, 0);
+      if (stopped(s))
+        return;
+    }
     release(s, next);
   }
 }
 
-/* 0; 1 where a thread could not be started */
+/* Waits until all is done, or the caller wants no more; with the lock. */
+static void wait_for_end(struct state *s) {
+  while (!s->ended) {
+    const struct timespec until = time_of(now() + STOP_SECONDS);
+    pthread_cond_timedwait(&s->over, &s->lock, &until);
+    if (!s->ended && stopped(s))
+      ended(s);
+  }
+}
+
+/* 0; 1 where a worker could not be started, 2 where the thread could not that has best effort rest */
 __attribute__((visibility("default")))
 int polysched_serve(struct job *jobs, long count, const struct options *options, struct told *told) {
   struct state s = {.jobs = jobs, .count = count, .options = *options, .told = told};
@@ -432,12 +452,13 @@ int polysched_serve(struct job *jobs, long count, const struct options *options,
   s.start = now();
   s.ended = all_done(&s);
   pthread_t resting;
-  const int with_rest = told->fifo && options->preempt && !pthread_create(&resting, 0, have_rest, &s);
+  const int needs_rest = told->fifo && options->preempt;
+  const int with_rest = needs_rest && !pthread_create(&resting, 0, have_rest, &s);
   /* Workers inherit a lower priority: where they have all cores, nobody of equal priority would release a request. */
   if (told->fifo)
     pthread_setschedparam(pthread_self(), SCHED_FIFO, &low);
   long started = 0;
-  for (; started < options->workers; started++) {
+  for (; with_rest == needs_rest && started < options->workers; started++) {
     team[started].state = &s;
     if (pthread_create(&threads[started], 0, work, &team[started]))
       break;
@@ -451,6 +472,7 @@ int polysched_serve(struct job *jobs, long count, const struct options *options,
     s.options.workers = started;
     ended(&s);
   }
+  wait_for_end(&s);
   pthread_cond_broadcast(&s.work);
   pthread_mutex_unlock(&s.lock);
   for (long n = 0; n < started; n++)
@@ -466,8 +488,9 @@ int polysched_serve(struct job *jobs, long count, const struct options *options,
   pthread_cond_destroy(&s.work);
   pthread_cond_destroy(&s.over);
   free(team);
-  return started < options->workers;
+  return with_rest < needs_rest ? 2 : started < options->workers;
 }
 """.replace("RESET_SIGNAL", "SIGUSR2").replace("AGAIN_NANOSECONDS", str(round(1e9 * LIMITS.again_seconds))).replace(
+    "STOP_SECONDS", str(LIMITS.stop_seconds)).replace(
     "MOST_WORKERS", str(LIMITS.most_workers)).replace("FIFO_PRIORITY", str(LIMITS.fifo_priority))
 """Threads inherit policy and priority of the one that starts them: with SCHED_FIFO all of them run under it."""

@@ -10,7 +10,7 @@ from functools import lru_cache
 from math import isfinite
 from numbers import Integral, Real
 from pathlib import Path
-from threading import Lock
+from threading import Event, Lock, Thread
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,8 @@ from polysched.target import Target, find_compiler, host
 from polysched.target.one_line import OneLine
 
 _ONE_AT_A_TIME = Lock()
+_NO_REST = 2
+"""What the scheduler returns where nothing would have best effort rest."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -134,7 +136,8 @@ class JobResult(OneLine):
     ----------
     name, real_time : of the job.
     runs : to the end.
-    stops : times that it yielded.
+    stops : times that a run was left at a tile or a step to go on there: for a request, or because everything else was
+        done. Rests under SCHED_FIFO are not counted.
     resets : times that a run was thrown away.
     beside : it went on beside requests, where there were threads for both.
     seconds : in which it ran, waits of its thread included.
@@ -223,13 +226,16 @@ class _Options(ctypes.Structure):
 
 class _Told(ctypes.Structure):
     _fields_ = [("yields", ctypes.POINTER(ctypes.c_double)), ("yield_count", ctypes.c_long), ("fifo", ctypes.c_long),
-                ("seconds", ctypes.c_double)]
+                ("seconds", ctypes.c_double), ("stop", ctypes.c_int)]
 
 
 def serve(jobs: Sequence[Job], options: ServeOptions | None = None) -> Served:
     """Run jobs until all requests are served, and all runs done that were asked for.
 
     A job of best effort that is stopped goes on at its next tile.  Requests of one job wait for each other.
+
+    Ctrl-C, or what else Python raises meanwhile, ends it: no run begins, best effort yields at its next tile, and runs
+    of requests go to their ends.  A kernel that crashes ends the process: `polysched run` tries it in another one.
 
     Raises
     ------
@@ -248,10 +254,12 @@ def serve(jobs: Sequence[Job], options: ServeOptions | None = None) -> Served:
     own = _Options(workers=options.workers, preempt=options.preempt, all_beside=all(beside), fifo=options.fifo,
                    most_yields=LIMITS.most_yields, reset=options.reset, most_in_a_row=LIMITS.most_resets,
                    reset_seconds=LIMITS.reset_seconds, rest_share=LIMITS.rest_share, rest_every=LIMITS.rest_every)
-    with _ONE_AT_A_TIME:
-        failed = _library().polysched_serve(rows, len(jobs), ctypes.byref(own), ctypes.byref(told))
+    failed = _called(rows, own, told, (packed, times, yields))
     if failed:
-        raise RunFailedError("a thread could not be started", witness=f"{options.workers} threads")
+        raise RunFailedError("a thread could not be started", where="the thread that has best effort rest"
+                             if failed == _NO_REST else "a worker", witness=f"{options.workers} workers",
+                             hint="fewer workers, a higher limit of processes (ulimit -u)" + (
+                                 ", or fifo=False" if failed == _NO_REST else ""))
     for job, row in zip(jobs, rows, strict=True):
         if row.failed:
             raise RunFailedError(job.kernel.failure, where=f"job {job.name}")
@@ -260,6 +268,43 @@ def serve(jobs: Sequence[Job], options: ServeOptions | None = None) -> Served:
                   beside=bool(r.beside), latencies=t[0], waits=t[1])
         for j, r, t in zip(jobs, rows, times, strict=True)),
         yields=yields[:min(told.yield_count, len(yields))], seconds=told.seconds, fifo=bool(told.fifo))
+
+
+def _called(rows: Any, options: _Options, told: _Told, kept: object) -> int:
+    """Have the scheduler run, in a thread of its own: this one waits, so that a signal of Python's ends it.
+
+    An exception here, Ctrl-C for instance, has it begin nothing more; it comes when no run goes on any more, or, the
+    second time, at once.
+
+    Parameters
+    ----------
+    kept : what the scheduler writes, which stays as long as it runs.
+    """
+    library, done, found = _library(), Event(), list[int]()
+
+    def run() -> None:
+        try:
+            found.append(library.polysched_serve(rows, len(rows), ctypes.byref(options), ctypes.byref(told)))
+        finally:
+            _ONE_AT_A_TIME.release()
+            done.set()
+            del keeps[:]
+
+    keeps = [kept]
+    _ONE_AT_A_TIME.acquire()
+    try:
+        Thread(target=run, name="polysched serve").start()
+    except RuntimeError as error:
+        _ONE_AT_A_TIME.release()
+        raise RunFailedError("a thread could not be started", where="the scheduler", witness=str(error),
+                             hint="a higher limit of processes (ulimit -u)") from None
+    try:
+        done.wait()
+    except BaseException:
+        told.stop = 1
+        done.wait()
+        raise
+    return found[0]
 
 
 def _beside(jobs: Sequence[Job], options: ServeOptions) -> list[bool]:

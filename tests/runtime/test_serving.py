@@ -1,19 +1,23 @@
 """Two queues over threads: every request is served, everything ends, results are those of a plain run."""
 
+import ctypes
 import os
 import subprocess
 import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
 
 import numpy as np
 import pytest
 
 from polysched.errors import RunFailedError, UsageError
+from polysched.measure.processes.building import compile_shared
 from polysched.runtime import Job, PreemptibleKernel, ServeOptions, serve, serving
 from polysched.runtime.kernels import RUN
-from polysched.target import Costs, Target
+from polysched.runtime.scheduler_source import SCHEDULER
+from polysched.target import Costs, Target, find_compiler
 from tests.runtime.kernels import product, sweeps
 
 ROOT = Path(__file__).parents[2]
@@ -263,3 +267,45 @@ def test_without_padding_none_goes_on_beside_requests() -> None:
 def test_a_rise_is_checked(most_rise) -> None:
     with pytest.raises(UsageError, match="a latency rises"):
         ServeOptions(most_rise=most_rise)
+
+
+@pytest.mark.parametrize("jobs", [
+    lambda: [real_time(3, period=1000.0)],
+    lambda: [Job(name="patient", kernel=sweeps(), arguments={"steps": 3, "a": RNG.random((30, 30))}, requests=1 << 20)],
+    lambda: [real_time(1 << 20, period=1e-6)]])
+def test_what_python_raises_meanwhile_ends_it(jobs, monkeypatch) -> None:
+    class Interrupted(Event):
+        waits = 0
+
+        def wait(self, timeout=None):
+            self.waits += 1
+            if self.waits == 1:
+                super().wait(0.02)
+                raise KeyboardInterrupt
+            return super().wait(20.0)
+
+    monkeypatch.setattr(serving, "Event", Interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        serve(jobs())
+    monkeypatch.undo()
+    assert serve([real_time(2)])["urgent"].runs == 2, "the next one waits for nobody"
+
+
+@pytest.mark.parametrize(("started", "fifo", "where"), [
+    (0, False, "a worker"), (1, False, "a worker"), (0, True, "the thread that has best effort rest"),
+    (2, True, "a worker")])
+def test_threads_that_cannot_be_started_are_refused(started, fifo, where, tmp_path, monkeypatch) -> None:
+    text = ("#include <errno.h>\n#include <pthread.h>\nstatic int tries;\n"
+            "static int few(pthread_t *a, const pthread_attr_t *b, void *(*c)(void *), void *d) {\n"
+            f"  return tries++ >= {started} ? EAGAIN : pthread_create(a, b, c, d);\n}}\n#define pthread_create few\n")
+    made = compile_shared(text + SCHEDULER, name="few", folder=tmp_path, compiler=find_compiler(None),
+                          flags=("-O1", "-pthread", "-D_GNU_SOURCE"), openmp=False, what="the scheduler")
+    library = ctypes.CDLL(str(made.path))
+    granted = serve([real_time(1)], ServeOptions(fifo=True)).fifo
+    if fifo and not granted:
+        pytest.skip("the system does not grant SCHED_FIFO")
+    monkeypatch.setattr(serving, "_library", lambda: library)
+    with pytest.raises(RunFailedError, match="a thread could not be started") as refusal:
+        serve([real_time(2)], ServeOptions(workers=2, fifo=fifo))
+    assert (refusal.value.where, refusal.value.witness) == (where, "2 workers")
+    assert "ulimit -u" in str(refusal.value)

@@ -30,6 +30,13 @@ STEPS = [
     "unsigned char k = n + 300; for (int i = 0; i < k; i++) A[i & 63] += 1;",
     "long k = u - 5; A[k & 63] = k > 100; B[0] = k;",
 ]
+INSIDE = [
+    "unsigned char k; for (int i = 0; i < 20; i++) if ((k = C[i] * 300) > 100 && k < 250) B[i] += k; else A[i] = k;",
+    "double t = 0, r = 0; for (int i = 0; i < 20; i++) { if ((t = A[i])) r += t; else if (!(t = B[i])) r -= 3; }"
+    " A[0] = r; B[0] = t;",
+    "double p; short q; for (int i = 1; i < 20; i++) { p = ((q = A[i] * 9000) - A[i - 1]) / 2; B[i] = p * q; }",
+    "int k = 3; for (int i = 0; i < 9; i++) { int j = (k += 2) * 3; A[j & 63] = (k = k % 9) ? k : j; } B[1] = k;",
+]
 TRUTH = [
     "_Bool b = n; A[b] = 5; b = !b; A[b + 3] = 6; b = b - 1; A[b + 5] = 8;",
     "_Bool b = 5; b += 3; A[1] = b; b ^= 2; A[2] = b; b--; A[3] = b; b++; A[4] = b; b <<= 1; b = 0.3; A[7] = b;",
@@ -38,7 +45,8 @@ TRUTH = [
 ]
 
 
-@pytest.mark.parametrize("programs", [COMPOUND, CHAINS, STEPS, TRUTH], ids=["compound", "chains", "steps", "truth"])
+@pytest.mark.parametrize("programs", [COMPOUND, CHAINS, STEPS, INSIDE, TRUTH],
+                         ids=["compound", "chains", "steps", "inside", "truth"])
 def test_the_stored_value_is_the_converted_one(programs: list[str], tmp_path: Path) -> None:
     check(programs, tmp_path, sizes=({"n": 7, "u": 2}, {"u": 9}))
 

@@ -23,6 +23,8 @@ class Increments:
     Rewrite:  for (i = 0, j = n; i < n; i++, j--) S       ->  { j = n; for (i = 0; i < n; i++) { S j--; } }
     Rewrite:  for (i = (k = 0); ...) S                    ->  { k = 0; for (i = 0; ...) S }
     Rewrite:  do S while (0);                             ->  S
+    Rewrite:  if ((t = a[i]) && t < n) S                  ->  { t = a[i]; if (t && t < n) S }
+    Rewrite:  x = (t = a[i]) + b[i];                      ->  { t = a[i]; x = t + b[i]; }
 
     A variable that the statement names a second time stays, as does one that may not be evaluated (C11 6.5p2), and a
     step in the head of a loop whose body has a `continue`.
@@ -47,9 +49,21 @@ class Increments:
             return self._for(node)
         if isinstance(node, c_ast.DoWhile) and _runs_once(node):
             return (node.stmt,)
+        if isinstance(node, c_ast.If):
+            return (*self._set_ahead(node), node)
         if isinstance(node, _SPLIT):
-            return self._split(node)
+            return (*self._set_ahead(node), *self._split(node))
         return (node,)
+
+    def _set_ahead(self, node: c_ast.Node) -> Iterator[c_ast.Node]:
+        """Take what an expression sets on the way out of it, as statements in front of it.
+
+        What else reads the variable reads it later, or its value is undefined (C11 6.5p2).
+        """
+        for above, name, inside in list(_assignments(node)):
+            if isinstance(inside.lvalue, c_ast.ID) and inside.lvalue.name in self.plain:
+                replace_child(above, name, c_ast.ID(inside.lvalue.name, inside.coord))
+                yield from self._made_of(inside)
 
     def _split(self, node: c_ast.Node) -> tuple[c_ast.Node, ...]:
         """An expression with the steps inside it in front of it and behind it."""
@@ -168,6 +182,24 @@ def _unchained(node: c_ast.Node) -> Iterator[c_ast.Node]:
 def _runs_once(node: c_ast.DoWhile) -> bool:
     return (isinstance(node.cond, c_ast.Constant) and node.cond.value == "0"
             and not leaves(node.stmt, (c_ast.Break, c_ast.Continue)))
+
+
+def _assignments(node: c_ast.Node) -> Iterator[tuple[c_ast.Node, str, c_ast.Assignment]]:
+    """The outermost assignments below a node that are evaluated whenever it is, each with where it stands.
+
+    Of a condition and of what `&&`, `||` or `?:` chooses by, it is the part that is evaluated first.
+    """
+    if isinstance(node, c_ast.Compound | c_ast.InitList) or (isinstance(node, c_ast.UnaryOp) and node.op == "sizeof"):
+        return
+    first = "cond" if isinstance(node, c_ast.TernaryOp | c_ast.If) else "init" if isinstance(node, c_ast.Decl) else (
+        "left" if isinstance(node, c_ast.BinaryOp) and node.op in _SEQUENCED else "")
+    for name, child in node.children():
+        if (first and name != first) or (isinstance(child, c_ast.ExprList) and not isinstance(node, c_ast.FuncCall)):
+            continue   # a comma orders what stands around it
+        if isinstance(child, c_ast.Assignment):
+            yield node, name, child
+        else:
+            yield from _assignments(child)
 
 
 def _steps(node: c_ast.Node) -> Iterator[tuple[c_ast.Node, str, c_ast.UnaryOp]]:

@@ -21,12 +21,26 @@ def split(body: str, plain: str = "i j k n p q") -> str:
     ("for (i = 0, j = n; i < n; i++, j--) a[i] = j;", "j = n; for (i = 0; i < n; i++) { a[i] = j; j--; }"),
     ("for (i = (j = 0); i < n; ++i) a[i] = j;", "j = 0; for (i = 0; i < n; ++i) a[i] = j;"),
     ("do { a[0] = 1; } while (0);", "{ a[0] = 1; }"),
+    ("if ((k = a[i])) n = k;", "k = a[i]; if (k) n = k;"),
+    ("if (!(k = a[i]) || k > n) n = k; else if ((j = *p++) > 3) n = j;",
+     "k = a[i]; if ((!k) || (k > n)) n = k; else { j = *p; p++; if (j > 3) n = j; }"),
+    ("a[i] = ((k = b[i]) - (j = b[i + 1])) / 2;", "k = b[i]; j = b[i + 1]; a[i] = (k - j) / 2;"),
+    ("n = (k = (j = b[i]) + 1) ? k : j;", "j = b[i]; k = j + 1; n = (k) ? (k) : (j);"),
+    ("k = (k = a[i]);", "k = a[i]; k = k;"),
+    ("double t = (k += 2) * 3;", "k += 2; double t = k * 3;"),
 ])
 def test_split(before: str, after: str) -> None:
     assert split(before) == f"{{ {after} }}"
 
 
 @pytest.mark.parametrize("body", [
+    "x = n && (k = a[i]);",                                          # not always evaluated
+    "if (n && (k = a[i])) x = 1;",
+    "x = n ? (k = 1) : 2;",
+    "if (n, (k = a[i])) x = 1;",
+    "x = sizeof(k = 1);",
+    "if ((z = a[i])) x = 1;",
+    "while ((k = a[i])) i = k;",
     "a[k++] = k;",                                                   # undefined
     "x = n && *p++;",                                                # not always evaluated
     "x = n ? *p++ : 0;",
