@@ -46,8 +46,9 @@ if TYPE_CHECKING:
     from polysched.tensorize.options import TensorizeOptions
 
 SCHEDULERS = ("pluto", "feautrier", "isl", "original", "best")
-MLIR = ".mlir"
-C_OR_MLIR = "C file with `#pragma scop` ... `#pragma endscop`, or FILE.mlir; - reads standard input"
+MLIR, OPENSCOP = ".mlir", ".scop"
+C_OR_OTHER = ("C file with `#pragma scop` ... `#pragma endscop`, FILE.mlir, or FILE.scop in OpenScop; - reads "
+              "standard input")
 STANDARD_INPUT = "<stdin>"
 FUSIONS = ("none", "smart", "max", "typed", "cost")
 DESCRIBED_DEVICES = ("sm_80", "sm_90", "xe_lp", "pocl")
@@ -75,18 +76,23 @@ def add_preprocessing(parser: argparse.ArgumentParser) -> None:
 
 
 def read_regions(arguments: argparse.Namespace) -> tuple[Scop, ...]:
-    """Every region of the C file, or text of MLIR, that `add_source` asked for."""
+    """Every region of the C file, or text of MLIR or OpenScop, that `add_source` asked for."""
     from polysched.scop import all_from_c_file, all_from_c_text
     options = {"include_dirs": tuple(arguments.include_dirs), "defines": tuple(arguments.defines), "cc": arguments.cc,
                "pure": tuple(arguments.pure), "autodetect": arguments.autodetect}
     if arguments.source.endswith(MLIR):
         return _from_mlir(read_text(arguments.source, "the file"), arguments.source, arguments)
+    if arguments.source.endswith(OPENSCOP):
+        return _from_openscop(read_text(arguments.source, "the file"), arguments.source, arguments)
     if arguments.source != STANDARD:
         return all_from_c_file(arguments.source, **options)
     text = sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
     from polysched.scop.mlir_frontend import begins_as_mlir
     if begins_as_mlir(text):
         return _from_mlir(text, STANDARD_INPUT, arguments)
+    from polysched.scop.openscop import begins_as_openscop
+    if begins_as_openscop(text):
+        return _from_openscop(text, STANDARD_INPUT, arguments)
     return all_from_c_text(text, path=STANDARD_INPUT, **options)
 
 
@@ -98,11 +104,22 @@ def _from_mlir(text: str, path: str, arguments: argparse.Namespace) -> tuple[Sco
     UsageError : an option is given that only C has a use for.
     """
     from polysched.scop.mlir_frontend import all_from_mlir
+    _refuse_options_of_c(arguments, "MLIR", path)
+    return all_from_mlir(text, path=path)
+
+
+def _from_openscop(text: str, path: str, arguments: argparse.Namespace) -> tuple[Scop, ...]:
+    """The regions of a text of OpenScop; raises as `_from_mlir`."""
+    from polysched.scop import all_from_openscop
+    _refuse_options_of_c(arguments, "OpenScop", path)
+    return all_from_openscop(text, path=path)
+
+
+def _refuse_options_of_c(arguments: argparse.Namespace, form: str, path: str) -> None:
     for name, option in (("include_dirs", "-I"), ("defines", "-D"), ("pure", "--pure"), ("cc", "--cc"),
                          ("autodetect", "--autodetect")):
         if getattr(arguments, name):
-            raise UsageError(f"{option} does nothing for a file of MLIR", where=path, hint="leave it out")
-    return all_from_mlir(text, path=path)
+            raise UsageError(f"{option} does nothing for a file of {form}", where=path, hint="leave it out")
 
 
 def read_text(name: str, what: str) -> str:

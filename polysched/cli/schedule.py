@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from polysched.cli.conventions import STANDARD, Input, add_assume, add_json, add_target, chosen_target
 from polysched.cli.options import (
-    C_OR_MLIR,
+    C_OR_OTHER,
     add_scheduling,
     add_source,
     known_sizes,
@@ -51,7 +51,7 @@ exception shows only in emitted code: temporaries whose copies need more memory 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    add_source(parser, what=C_OR_MLIR)
+    add_source(parser, what=C_OR_OTHER)
     add_scheduling(parser)
     parser.add_argument("--reductions", choices=("keep", "exact", "reassociate"), default="keep",
                         help="whose updates may run in another order (default: keep)")

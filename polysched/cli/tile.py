@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from polysched.cli.conventions import STANDARD, add_json, add_size
 from polysched.cli.options import (
-    C_OR_MLIR,
+    C_OR_OTHER,
     add_instructions,
     add_scheduling,
     add_source,
@@ -54,7 +54,7 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    add_source(parser, what=C_OR_MLIR)
+    add_source(parser, what=C_OR_OTHER)
     parser.add_argument("--explain", action="store_true",
                         help="predicted traffic per cache level, the limit that binds, the I/O lower bound")
     parser.add_argument("--tree", action="store_true",

@@ -39,6 +39,11 @@ class GraphLimits:
     longest_witness: int = constant(
         300, unit="characters", source="of what a refusal quotes from a model: some lines of a terminal")
 
+    # operators/recurrent.py
+    most_steps: int = constant(
+        4096, unit="steps", source="of a recurrence, which is unrolled: planning 256 steps takes 2 s, 1,024 take 17 s, "
+                                   "and a million never ended")
+
     # operators/resampling.py
     most_neighbours: int = constant(
         1 << 20, unit="elements", source="that are weighed for one axis of a `Resize`: some seconds in Python; images "

@@ -36,6 +36,7 @@ from polysched.scheduling.options import FUSION_POLICIES
 from polysched.scop import from_c_file, from_c_text
 from polysched.scop.scop import Scop
 from polysched.target.gpus import GPUS
+from tests.scop.openscop.example import PRODUCT
 
 TEXT = """
 void f(int n, int unused, int m, double A[n][m])
@@ -191,4 +192,20 @@ def test_a_file_of_mlir_takes_the_place_of_one_of_c(tmp_path: Path, monkeypatch:
     with pytest.raises(UsageError, match="the file cannot be read"):
         read_regions(parser.parse_args([str(tmp_path / "none.mlir")]))
     with pytest.raises(UsageError, match=r"a file of MLIR is no C file\n.*from_mlir"):
+        from_c_file(file)
+
+
+def test_a_file_of_openscop_takes_the_place_of_one_of_c(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "product.scop"
+    file.write_text(PRODUCT.replace("B[i-1]", "B[i]").replace("0   -1    ## [1]", "0    0    ## [1]"))
+    parser = argparse.ArgumentParser()
+    add_source(parser)
+    (scop,) = read_regions(parser.parse_args([str(file)]))
+    assert [array.name for array in scop.arrays] == ["B", "A"]
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(file.read_bytes())))
+    (piped,) = read_regions(parser.parse_args(["-"]))
+    assert piped.statements[0].domain.is_equal(scop.statements[0].domain)
+    with pytest.raises(UsageError, match="-I does nothing for a file of OpenScop"):
+        read_regions(parser.parse_args([str(file), "-I", "."]))
+    with pytest.raises(UsageError, match=r"a file of OpenScop is no C file\n.*from_openscop"):
         from_c_file(file)

@@ -67,13 +67,14 @@ PROGRAMS = {
                 "for (int i = 0; i < n; i++) x[i] = i % 2 ? LARGE : -LARGE;"),
 }
 # Vectors compute lanes that C would skip.
+WRITTEN = "for (int i = 0; i < 512; i++) v[i] ^= 1;"
 SKIPPED = {
     "sides of a choice": ("for (int i = 0; i < 512; i++) v[i] = u[i] < 0 ? u[i] + u[i] : u[i];", LARGE_U),
     "sides of a branch": (
         "for (int i = 0; i < 512; i++) if (u[i] < 0) v[i] = -(u[i] * 7 - v[i]); else v[i] = u[i];", LARGE_U),
-    "an update in a branch": ("for (int i = 0; i < 512; i++) if ((u[i] | (v[i] & 0)) < 0) v[i] += u[i];", LARGE_U),
+    "an update in a branch": (f"for (int i = 0; i < 512; i++) if (u[i] < 0) v[i] += u[i]; {WRITTEN}", LARGE_U),
     "a condition in a branch": (
-        "for (int i = 0; i < 512; i++) if ((u[i] | (v[i] & 0)) < 0) { if (u[i] + v[i] < 8) v[i] = 3; }", LARGE_U),
+        f"for (int i = 0; i < 512; i++) if (u[i] < 0) {{ if (u[i] + v[i] < 8) v[i] = 3; }} {WRITTEN}", LARGE_U),
     "the right side of a condition": (
         "for (int i = 0; i < 512; i++) v[i] = u[i] < 0 && u[i] * 3 < 8 ? u[i] : 0;", LARGE_U),
     "the larger of two sums": (

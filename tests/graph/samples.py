@@ -148,6 +148,8 @@ SAMPLES: list[Sample] = [
     sample("QuantizeLinear", floats(2, 3, low=-300, high=300), np.array(2, np.float32), np.array(128, np.uint8)),
     sample("QuantizeLinear", floats(2, 3), floats(3, low=0.1, high=0.2), ints(3, dtype="int8"), axis=-1),
     sample("QuantizeLinear", floats(4, 2), floats(2, 2, low=0.1), axis=0, block_size=2),
+    sample("QuantizeLinear", floats(64), np.array(0.0137, np.float32), precision=11),
+    sample("QuantizeLinear", floats(64, dtype="float16"), np.array(0.0137, np.float16), precision=1),
     sample("DequantizeLinear", ints(2, 3, dtype="int8"), np.array(0.5, np.float32), np.array(3, np.int8)),
     sample("DequantizeLinear", ints(4, 2, dtype="int32"), floats(2, 2), axis=0, block_size=2),
     sample("MatMulInteger", ints(2, 3, dtype="uint8", low=0), ints(3, 2, dtype="int8"), np.array([1, 2], np.uint8),
@@ -223,6 +225,7 @@ SAMPLES: list[Sample] = [
     sample("SpaceToBatchND", floats(1, 6), block_shape=(3,)),
     *(sample("DepthToSpace", floats(2, 8, 2, 3), blocksize=2, mode=m) for m in ("DCR", "CRD")),
     sample("SpaceToDepth", floats(2, 3, 4, 6), blocksize=2),
+    sample("SpaceToDepth", floats(2, 3, 4, 6), blocksize=2, mode="CRD"),
     sample("BatchToSpaceND", floats(8, 2, 3, 2), block_shape=(2, 2), crops=(1, 0, 0, 2)),
     sample("BatchToSpaceND", floats(6, 2), block_shape=(3,)),
     sample("Dilate", floats(2, 3), strides=(3, 1), value=0.5), sample("Dilate", ints(2, 3), strides=(2, 3)),
@@ -262,6 +265,8 @@ SAMPLES: list[Sample] = [
     sample("STFT", floats(1, 9, 2), np.array(2), floats(5), onesided=0),
     sample("MelWeightMatrix", np.array(4), np.array(16), np.array(8192), np.array(0.0, np.float32),
            np.array(4096.0, np.float32)),
+    *(sample("AffineGrid", floats(n, len(e), len(e) + 1), np.array([n, 2, *e]), align_corners=a)
+      for n, e in ((1, (3, 4)), (2, (1, 5)), (2, (2, 1, 3))) for a in (0, 1)),
     *(sample("GridSample", floats(2, 3, 4, 5), floats(2, 3, 2, 2, low=-1.6, high=1.6), mode=m, padding_mode=p,
              align_corners=a) for m in ("nearest", "linear", "cubic") for p in ("zeros", "border", "reflection")
       for a in (0, 1)),

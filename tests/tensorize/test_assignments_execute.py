@@ -22,6 +22,9 @@ UNITS = {u.name: u for u in (
     unit("widen", "int32_t O[8], const int8_t A[8]", f"{LOOP} O[i] = A[i];"),
     unit("to_float", "float O[8], const int16_t A[8]", f"{LOOP} O[i] = A[i];"),
     unit("population_of_two", "int32_t O[8], const uint8_t A[8]", f"{LOOP} O[i] = popcount_u32(A[i] & 3);"),
+    unit("binary_places", "int32_t O[8], const uint8_t A[8]", f"{LOOP} O[i] = 32 - clz_u32(A[i]);"),
+    unit("exchange", "int32_t L[8], int32_t H[8]", f"{LOOP} {{ int32_t a = L[i]; int32_t b = H[i]; "
+         "L[i] = min_i32(a, b); H[i] = max_i32(a, b); }"),
     unit("distance", "uint8_t O[8], const int8_t A[8]", f"{LOOP} O[i] = abs(A[i]);"),
     unit("smaller", "int32_t O[8], const int32_t A[8], const int32_t B[8]", f"{LOOP} O[i] = min_i32(A[i], B[i]);"),
     unit("pairs", "int32_t O[8], const int16_t A[16], const int16_t B[16]",
@@ -37,6 +40,9 @@ ARRAYS = ("uint8_t O[19], uint8_t A[19], uint8_t B[19], uint8_t M[19], int32_t W
           "int16_t Z[5][11], int16_t X[11][5], uint8_t R[19][19], uint8_t L[19][19], uint8_t U[32], uint8_t D[32]")
 EACH = "for (int i = 0; i < 19; i++) "
 MATCHED = {   # body, unit
+    "places of a number": (EACH + "W[i] = A[i] ? 32 - __builtin_clz(A[i]) : 0;", "binary_places"),
+    "a sorting network's step": (
+        EACH + "{ int a = W[i]; int b = V[18 - i]; W[i] = a < b ? a : b; V[18 - i] = a < b ? b : a; }", "exchange"),
     "average": (EACH + "O[i] = (A[i] + B[i] + 1) >> 1;", "average"),
     "in place": (EACH + "A[i] = (A[i] + B[i] + 1) >> 1;", "average"),
     "in place, whole tiles": ("for (int i = 0; i < 32; i++) U[i] = (U[i] + D[i] + 1) >> 1;", "average"),

@@ -55,10 +55,10 @@ PROGRAMS = {   # parameters, body, unit
     "of signed bytes": ("int32_t C[9], int8_t A[9][13], int8_t B[13]", "for (i) for (k) C[i] += abs(A[i][k] - B[k]);",
                         "vpsadbw"),
     "wraps": (BYTES, "for (i) for (k) C[i] += (uint8_t)(A[i][k] - B[k]);", "vpsadbw"),
-    "maximum": (BYTES, "for (k) for (i) if (A[i][k] - 128 > C[i]) C[i] = A[i][k] - 128;", "maximum"),
+    "maximum": (BYTES, "for (i) C[i] = 3; for (k) for (i) if (A[i][k] - 128 > C[i]) C[i] = A[i][k] - 128;", "maximum"),
     "cleared": (BYTES, "for (i) { C[i] = 0; for (k) C[i] = A[i][k] - 128 < C[i] ? C[i] : A[i][k] - 128; }", "maximum"),
     "tropical": (TROPICAL, "for (i) for (int j = 0; j < 5; j++) for (int k = 0; k < 6; k++) {"
-                           "int t = A[i][k] + B[k][j]; if (t > C[i][j]) C[i][j] = t; }", "max_plus"),
+                           "int t = A[i][k] + B[k][j]; C[i][j] = t > C[i][j] ? t : C[i][j]; }", "max_plus"),
 }
 REFUSED = {   # the same, and why
     "signed": ("int32_t C[9], int8_t A[9][13]", "for (i) for (k) C[i] += A[i][k];", "vpsadbw", "has not the form"),
@@ -70,8 +70,9 @@ REFUSED = {   # the same, and why
     "padding counts": (BYTES, "for (i) for (k) C[i] += abs(A[i][k] - M[i]);", "from_mean",
                        "dimension k takes 4 iterations, and what from_mean computes of zeros in the place of missing"),
     "triangle": (BYTES, "for (i) for (int k = 0; k <= i; k++) C[i] += abs(A[i][k] - B[k]);", "vpsadbw", "are no box"),
-    "minimum": (BYTES, "for (k) for (i) if (A[i][k] < C[i]) C[i] = A[i][k];", "maximum", "has not the form"),
-    "all in one": (BYTES, "for (i) if (M[i] > C[0]) C[0] = M[i];", "maximum", "loop i indexes A"),
+    "minimum": (BYTES, "for (k) for (i) C[i] = A[i][k] < C[i] ? A[i][k] : C[i];", "maximum", "has not the form"),
+    "all in one": (BYTES, "for (i) C[0] = M[i] > C[0] ? M[i] : C[0];", "maximum", "loop i indexes A"),
+    "written sometimes": (BYTES, "for (i) if (M[i] > C[i]) C[i] = M[i];", "maximum", "nothing else writes C"),
 }
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.facts import depends_on
-from polysched.emit_c.loop_ir.index import variables
+from polysched.emit_c.loop_ir.index import Variable, variables
 from polysched.emit_c.loop_ir.loops import RegisterTile
 from polysched.emit_c.register_tiles.accumulators import TileAccess
 from polysched.emit_c.register_tiles.tile_accesses import Lanes, Reach
@@ -34,6 +34,7 @@ class SharedRows:
     sums, rows : vectors of accumulators, and rows of them.
     registers : of vectors.
     ports : what a core does per cycle.
+    apart : a row reads more than one element behind the row before it (a stride).
     """
 
     reaches: tuple[Reach, ...]
@@ -41,6 +42,7 @@ class SharedRows:
     rows: int
     registers: int
     ports: CorePorts
+    apart: bool = False
 
     @property
     def are_left(self) -> bool:
@@ -62,6 +64,11 @@ class SharedRows:
         """Whether a compiler would read a vector again for each row that shares it, in all that is unrolled."""
         return self.are_left and not self.are_rolled
 
+    @property
+    def stand_apart(self) -> bool:
+        """Whether rows need one pointer in every step: gcc makes the address of each anew of `2 * (x + 1)`."""
+        return self.apart and self.are_left
+
 
 def shared_rows(tile: RegisterTile, reached: Iterable[Reach], *, sums: int, rows: int, registers: int,
                 ports: CorePorts) -> SharedRows:
@@ -75,7 +82,8 @@ def shared_rows(tile: RegisterTile, reached: Iterable[Reach], *, sums: int, rows
     edges = frozenset(edge.variable for edge in tile.edges if not edge.simd)
     found = tuple(r for r in reached if any(depends_on(form, moving) and variables(form) & edges
                                             for form in r.subscripts or ()))
-    return SharedRows(reaches=found, sums=sums, rows=rows, registers=registers, ports=ports)
+    apart = any(abs(form.coefficient(Variable(row))) > 1 for r in found for form in r.subscripts or () for row in edges)
+    return SharedRows(reaches=found, sums=sums, rows=rows, registers=registers, ports=ports, apart=apart)
 
 
 def shared_vectors(tile: RegisterTile, accesses: Iterable[TileAccess]) -> frozenset[Reach]:

@@ -371,13 +371,11 @@ class TileCode:
     def _nest(self, level: int, body: list[str], held: HeldElements, facts: Facts) -> list[str]:
         """The loops from `level` inwards with the registers that live around each of them."""
         if level == len(self.tile.loops):
-            return [*self._barrier(), *self._fetches.panel_rows(), *self._fetches.later_rows(),
+            return [*self._pointers(level), *self._barrier(), *self._fetches.panel_rows(), *self._fetches.later_rows(),
                     *self._fetches.rows_in_place(), *body]
         loop = self.tile.loops[level]
         inner = self._nest(level + 1, body, held, facts.inside(loop))
-        lines = [*self._unrolled(level), *braced(loop_head(loop, self.index), inner)]
-        if level == self._first_unrolled:
-            lines = [*(line for window in self._windows for line in window.declaration(self.index)), *lines]
+        lines = [*self._pointers(level), *self._unrolled(level), *braced(loop_head(loop, self.index), inner)]
         around = held.around(level)
         if not around:
             return lines
@@ -422,15 +420,27 @@ class TileCode:
         """The outermost loop that is unrolled since points share what they read."""
         return next((n for n in range(len(self.tile.loops)) if self._unrolled(n)), None)
 
+    def _pointers(self, level: int) -> list[str]:
+        return [line for w in self._windows for line in w.declaration(self.index)] if level == self._pointed else []
+
+    @property
+    def _pointed(self) -> int | None:
+        """The loop around which pointers to elements are declared; the number of loops for inside all of them."""
+        if self._shared_rows.leave_no_register and self._first_unrolled is not None:
+            return self._first_unrolled
+        return len(self.tile.loops) if self._shared_rows.stand_apart else None
+
     @cached_property
     def _windows(self) -> tuple[Window, ...]:
-        """Pointers to what sums leave no registers for."""
-        if self._first_unrolled is None or not self._shared_rows.leave_no_register:
+        """Pointers to what sums leave no registers for, or whose rows stand apart."""
+        if self._pointed is None:
             return ()
-        shared = [a for a in self.accesses(self.lanes) if a.generic in self._shared_rows.reaches]
-        return windows(shared, frozenset(loop.variable for loop in self.tile.loops[self._first_unrolled:]),
-                       array=self.scop.array, local_names=self.local_names,
-                       fresh=lambda wish, used: self.taken.fresh(wish, self.in_use | used))
+        plain = {a.name for a in self.scop.arrays}.difference(self.temporaries)   # no panel, no buffer
+        shared = [a for a in self.accesses(self.lanes) if a.generic in self._shared_rows.reaches
+                  and a.generic.array in plain]
+        return windows(shared, frozenset(loop.variable for loop in self.tile.loops[self._pointed:]),
+                       rows=frozenset(edge.variable for edge in self.tile.edges), array=self.scop.array,
+                       local_names=self.local_names, fresh=lambda wish, own: self.taken.fresh(wish, self.in_use | own))
 
     @cached_property
     def _shared_rows(self) -> SharedRows:

@@ -62,20 +62,22 @@ class Window:
             yield key, Piece(CText(f"{self.name}{text}"), self.array.dtype, False)
 
 
-def windows(accesses: Sequence[TileAccess], unrolled: frozenset[str], *, array: Callable[[str], Array],
-            fresh: Callable[[str, frozenset[str]], str], local_names: Mapping[str, str]) -> tuple[Window, ...]:
+def windows(accesses: Sequence[TileAccess], unrolled: frozenset[str], *, rows: frozenset[str],
+            array: Callable[[str], Array], fresh: Callable[[str, frozenset[str]], str],
+            local_names: Mapping[str, str]) -> tuple[Window, ...]:
     """A pointer for each access whose elements are spelled so that one can stand for its first subscripts.
 
     Parameters
     ----------
     unrolled : the variables of the loops.
+    rows : those of the edges, which say what varies where no loop is unrolled.
     array : an array by its name.
     fresh : makes a name, beside those that were made here.
     """
     found: dict[Reach, Window] = {}
     for access in accesses:
         reach = access.generic
-        where = next((n for n, form in enumerate(reach.subscripts or ()) if depends_on(form, unrolled)), None)
+        where = next((n for n, form in enumerate(reach.subscripts or ()) if depends_on(form, unrolled or rows)), None)
         if where is None or reach in found or reach.subscripts is None:
             continue
         at_first = {name: constant(0) for name in unrolled}

@@ -220,7 +220,8 @@ def blocks(d: ModelDrawing) -> None:
         d.add("DepthToSpace", x, blocksize=size, exact=True,
               mode=d.draw.choice(("DCR", "CRD")) if d.since(11) and d.chance(0.7) else None)
     else:
-        d.add("SpaceToDepth", d.given(d.array(dtype, (n, c, h * size, w * size))), blocksize=size, exact=True)
+        d.add("SpaceToDepth", d.given(d.array(dtype, (n, c, h * size, w * size))), blocksize=size, exact=True,
+              mode=d.draw.choice(("DCR", "CRD")) if d.since(28) and d.chance(0.7) else None)
 
 
 def filled(d: ModelDrawing) -> None:

@@ -118,7 +118,7 @@ GELU_CUBIC = 0.044715
 
 def _selu(site: Site, x: Expression) -> Expression:
     alpha, gamma = site.attribute("alpha", SELU_ALPHA), site.attribute("gamma", SELU_GAMMA)
-    return where(x > 0, x * gamma, (call("exp", minimum(x, 0.0)) * alpha - alpha) * gamma)
+    return where(x < 0, (call("exp", minimum(x, 0.0)) * alpha - alpha) * gamma, x * gamma)
 
 
 def _hard_sigmoid(site: Site, x: Expression) -> Expression:
@@ -213,7 +213,8 @@ ACTIVATIONS = (
     unary("Softplus", lambda site, x: _softplus(x), lambda site, x: _np_softplus(x)),
     unary("Softsign", lambda site, x: x / (absolute(x) + 1.0), lambda site, x: x / (1 + np.abs(x))),
     unary("Elu", _elu, lambda site, x: _np_elu(x, site.attribute("alpha", 1.0))),
-    unary("Celu", _celu, lambda site, x: _np_elu(x / site.attribute("alpha", 1.0), 1.0) * site.attribute("alpha", 1.0)),
+    unary("Celu", _celu, lambda site, x: np.where(
+        x < 0, _np_elu(x / site.attribute("alpha", 1.0), 1.0) * site.attribute("alpha", 1.0), x)),
     unary("Selu", _selu, lambda site, x: site.attribute("gamma", SELU_GAMMA) * _np_elu(
         x, site.attribute("alpha", SELU_ALPHA))),
     unary("LeakyRelu", _leaky, lambda site, x: np.where(x < 0, x * site.attribute("alpha", 0.01), x)),

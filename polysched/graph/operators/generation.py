@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from polysched.graph.operators.builder import Builder
@@ -84,14 +86,31 @@ def _range_types(site: Site) -> tuple[TensorType, ...]:
                            hint="fix the size by sizes=")
     if not all(np.isfinite(v) for v in (start, limit, step)):
         raise site.refusal("a range of numbers that are not finite", witness=f"{start}, {limit}, {step}")
-    count = max(int(np.ceil((limit - start) / step)), 0)
-    return (TensorType.of(site.type().dtype, (count,)),)
+    return (TensorType.of(site.type().dtype, (_count(*_wide_numbers(site, start, limit, step)),)),)
+
+
+def _wide_numbers(site: Site, *numbers: Any) -> list[Any]:
+    """The start, the limit and the step of a range, as they are computed with: half floats in the type that is said."""
+    own = np.dtype(type(numbers[0]))
+    if own.kind in "iu":
+        return [int(n) for n in numbers]
+    if own.itemsize > 2:
+        return list(numbers)
+    wide = {1: np.float32, 11: np.float64}.get(site.attribute("stash_type", 1))
+    if wide is None:
+        raise site.refusal("a range of half floats is computed in float32 or float64",
+                           witness=f"stash_type={site.attribute('stash_type')}")
+    return [wide(n) for n in numbers]
+
+
+def _count(start: Any, limit: Any, step: Any) -> int:
+    """How many numbers a range has."""
+    return max(-((start - limit) // step) if isinstance(start, int) else int(np.ceil((limit - start) / step)), 0)
 
 
 def _np_range(site: Site, start: np.ndarray, limit: np.ndarray, step: np.ndarray) -> np.ndarray:
-    first, last, each = (v.ravel()[0] for v in (start, limit, step))
-    count = max(int(np.ceil((last - first) / each)), 0)
-    values: np.ndarray = (first + np.arange(count) * each).astype(start.dtype)
+    first, last, each = _wide_numbers(site, *(v.ravel()[0] for v in (start, limit, step)))
+    values: np.ndarray = (first + np.arange(_count(first, last, each)) * each).astype(start.dtype)
     return values
 
 

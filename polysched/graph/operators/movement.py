@@ -234,7 +234,8 @@ def _parts(site: Site) -> list[Size]:
             raise site.refusal("the parts do not make up the extent", witness=f"{parts} of {extent}")
         return parts
     if site.attribute("num_outputs", count) != count:
-        raise site.refusal("as many results as num_outputs are wanted")
+        raise site.refusal("as many results as num_outputs are wanted",
+                           witness=f"{count} results, num_outputs={site.attribute('num_outputs')}")
     if not count:
         raise site.refusal("no part is wanted")
     each = extent.divided_up(count)

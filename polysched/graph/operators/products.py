@@ -102,7 +102,7 @@ def _gemm(site: Site, build: Builder, a: str, b: str, c: str = "") -> str:
     alpha, beta = site.attribute("alpha", 1.0), site.attribute("beta", 1.0)
     if alpha != 1.0:
         result = build.op("Mul", result, build.constant(np.array(alpha, dtype)))
-    if not c:
+    if not c or beta == 0.0:   # an addend that counts nothing is not read: it may be no number
         return result
     addend = c if beta == 1.0 else build.op("Mul", c, build.constant(np.array(beta, dtype)))
     return build.op("Add", result, addend)
@@ -112,7 +112,7 @@ def _np_gemm(site: Site, a: np.ndarray, b: np.ndarray, c: np.ndarray | None = No
     left = (a.T if site.attribute("transA", 0) else a).astype(np.float64)
     right = (b.T if site.attribute("transB", 0) else b).astype(np.float64)
     result = site.attribute("alpha", 1.0) * (left @ right)
-    if c is not None:
+    if c is not None and site.attribute("beta", 1.0) != 0:
         result = result + site.attribute("beta", 1.0) * c.astype(np.float64)
     return np.asarray(result).astype(a.dtype)
 

@@ -18,7 +18,7 @@ from polysched.graph.operators.products import matrix_product, product_shape
 from polysched.graph.operators.windows import conv_shape, np_conv, padded_read, room_in, windows, zero
 from polysched.graph.values.element_types import ELEMENT_TYPES, NarrowType, array_type
 from polysched.graph.values.types import TensorType
-from polysched.scop.dtypes import FLOAT32, FLOAT64, INT32, UINT8, DType
+from polysched.scop.dtypes import FLOAT16, FLOAT32, FLOAT64, INT32, UINT8, DType
 from polysched.scop.expression import Expression, Tensor, axis, compute
 from polysched.scop.expression import sum as sum_of
 
@@ -78,20 +78,36 @@ def _quantise_types(site: Site) -> tuple[TensorType, ...]:
         raise site.refusal(f"{site.type().dtype} is quantised to {dtype}")
     if site.type(1).dtype != site.type().dtype:
         raise site.refusal("the scale has another element type than the data")
+    _divided_in(site)
     _spread(site)
     return (site.type().with_dtype(dtype),)
 
 
+def _divided_in(site: Site) -> DType:
+    """The element type in which data are divided by their scale."""
+    own, precision = site.type().dtype, site.attribute("precision", 0)
+    found = {0: own, **PRECISIONS}.get(precision)
+    if found is None:
+        raise site.refusal("data are divided by their scale in float16, float32 or float64",
+                           witness=f"precision={precision}")
+    return found
+
+
+PRECISIONS: dict[int, DType] = {1: FLOAT32, 10: FLOAT16, 11: FLOAT64}
+"""By ONNX's number of the type."""
+
+
 def _quantise(site: Site, build: Builder, x: str, scale: str, zero: str = "") -> str:
-    dtype = _target(site)
-    share = build.op("Div", x, _aligned(site, build, scale))
+    dtype, divided = _target(site), _divided_in(site)
+    share = build.op("Div", *(name if divided == site.type().dtype else build.op("Cast", name, to=divided.name)
+                              for name in (x, _aligned(site, build, scale))))
     if dtype.is_float:
         if zero:
-            share = build.op("Add", share, build.op("Cast", _aligned(site, build, zero), to=site.type().dtype.name))
+            share = build.op("Add", share, build.op("Cast", _aligned(site, build, zero), to=divided.name))
         return build.op("Cast", share, to=dtype.name, saturate=site.attribute("saturate", 1))
     low, high = dtype.value_range()
     wide = build.op("Round", share)
-    own = site.type().dtype   # float32 has every byte and what is next to the ends; above 2**24 results are cut anyway
+    own = divided   # float32 has every byte and what is next to the ends; above 2**24 results are cut anyway
     if own != FLOAT32 or dtype.bits > 8:
         own, wide = FLOAT64, build.op("Cast", wide, to="float64")
     if zero:
@@ -102,8 +118,9 @@ def _quantise(site: Site, build: Builder, x: str, scale: str, zero: str = "") ->
 
 def _np_quantise(site: Site, x: np.ndarray, scale: np.ndarray, zero: np.ndarray | None = None) -> Any:
     dtype = _target(site)
-    share = x / _np_aligned(site, scale)
-    offset = 0 if zero is None else _np_aligned(site, zero.astype(x.dtype if dtype.is_float else np.float64))
+    divided = array_type(_divided_in(site))
+    share = x.astype(divided) / _np_aligned(site, scale.astype(divided))
+    offset = 0 if zero is None else _np_aligned(site, zero.astype(divided if dtype.is_float else np.float64))
     if dtype.is_float:
         return narrowed(site, share if zero is None else share + offset, dtype)
     return np.clip(np.rint(share).astype(np.float64) + offset, *dtype.value_range()).astype(array_type(dtype))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from polysched.graph.limits import LIMITS
 from polysched.graph.operators.builder import Builder
 from polysched.graph.operators.operator import Kind, Operator, Site
 from polysched.graph.values.sizes import Size, SizeLike
@@ -186,6 +187,9 @@ def _composition(site: Site, build: Builder, *operands: str) -> tuple[str, ...]:
     first = bool(site.attribute("layout", 0))
     x = build.op("Transpose", operands[X], perm=(1, 0, 2)) if first else operands[X]
     steps, batch = (int(e) for e in (site.type().shape[1::-1] if first else site.type().shape[:2]))
+    if steps * _directions(site) > LIMITS.most_steps:
+        raise site.refusal(f"a recurrence of {steps} steps is too long to be unrolled", witness=str(site.type(X)),
+                           hint=f"at most {LIMITS.most_steps} steps: compute in parts, or export it as Loop or Scan")
     every, last_h, last_c = [], [], []
     for direction in range(_directions(site)):
         hs, h, c = _direction(site, build, x, direction, steps, batch)

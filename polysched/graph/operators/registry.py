@@ -29,6 +29,7 @@ from polysched.graph.operators.families import (
     blocks,
     features,
     fourier,
+    grids,
     narrow,
     ngrams,
     norms,
@@ -44,7 +45,7 @@ from polysched.graph.values.graph import Node
 FAMILIES = (elementwise, broadcasting, movement, indexing, reductions, products, windows, normalisation, quantised,
             sequential, layers, layouts, spatial, approximations, contraction, resampling, recurrent, ordering,
             control, generation, sequences, fourier, sampling, patches, training, features, transposed, narrow,
-            ngrams, blocks, norms)
+            ngrams, blocks, norms, grids)
 DOMAINS = {training.DOMAIN: frozenset((training.GRADIENT, *(operator.name for operator in training.OPERATORS))),
            features.DOMAIN: frozenset(operator.name for operator in features.OPERATORS)}
 """Operators of other domains of ONNX than the standard one."""

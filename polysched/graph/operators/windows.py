@@ -69,7 +69,10 @@ def windows(site: Site, size: Sequence[int]) -> Windows:
     spatial, rank = site.type().shape[2:], len(size)
     strides = per_dimension(site, "strides", rank)
     dilations = per_dimension(site, "dilations", rank)
-    if len(spatial) != rank or rank == 0 or any(s < 1 for s in size):
+    if any(s < 1 for s in size):
+        raise site.refusal("a window has a place at least along every dimension", witness=f"kernel_shape={list(size)}",
+                           hint="give kernel_shape numbers of at least 1, or other weights")
+    if len(spatial) != rank or rank == 0:
         raise site.refusal("data with spatial dimensions are wanted", witness=str(site.type()))
     reach = tuple(d * (s - 1) + 1 for d, s in zip(dilations, size, strict=True))
     before, behind = _padding(site, spatial, reach, strides)
@@ -138,7 +141,7 @@ def _padding(site: Site, spatial: Sequence[Size], reach: Sequence[int],
     if mode == "VALID":
         return (Size(),) * rank, (Size(),) * rank
     if mode not in ("SAME_UPPER", "SAME_LOWER"):
-        raise site.refusal(f"auto_pad={mode}")
+        raise site.refusal(f"auto_pad={mode}", hint="NOTSET with pads, SAME_UPPER, SAME_LOWER or VALID")
     total = [_missing(site, e, r, s) for e, r, s in zip(spatial, reach, strides, strict=True)]
     less = tuple(t // 2 for t in total)
     more = tuple(t - t // 2 for t in total)

@@ -66,7 +66,8 @@ def check_node(proto: Any, where: str) -> None:
     import onnx
     signature = _signature(proto.op_type) if proto.op_type in _schemas() else None
     if signature is None or (proto.op_type in _ELSEWHERE) != (proto.domain in DOMAINS):
-        raise UnsupportedGraphError(f"ONNX has no operator {proto.op_type[:80]!r}", where=where)
+        raise UnsupportedGraphError(f"ONNX has no operator {proto.op_type[:80]!r}", where=where,
+                                    hint="export without operators of a runtime's own, or with a newer onnx installed")
     if len(proto.input) > signature.most_operands or len(proto.output) > signature.most_results:
         raise UnsupportedGraphError(
             f"{proto.op_type} has at most {signature.most_operands} operands and {signature.most_results} results",

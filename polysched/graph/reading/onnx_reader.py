@@ -215,7 +215,8 @@ class _Reader:
         """The nodes for one of the file; constants are put beside them."""
         where = f"node {proto.name or next(iter(proto.output), '')!r} ({proto.op_type})"
         if proto.domain not in STANDARD and proto.op_type not in DOMAINS.get(proto.domain, ()):
-            raise UnsupportedGraphError(f"operators of the domain {proto.domain} are not had", where=where)
+            raise UnsupportedGraphError(f"operators of the domain {proto.domain} are not had", where=where,
+                                        hint="export with ai.onnx's operators alone, or with a function of the model")
         check_node(proto, where)
         if proto.op_type == "Constant":
             if len(proto.output) != 1:

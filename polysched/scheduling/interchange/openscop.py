@@ -6,13 +6,13 @@ import islpy as isl
 
 from polysched.errors import UsageError
 from polysched.scheduling.interchange.dates import dates_of
-from polysched.scop.openscop import OpenScopRegion, OpenScopStatement, openscop_text, read_openscop
+from polysched.scop.openscop import OpenScopRegion, OpenScopStatement, begins_as_openscop, openscop_text, regions_of
 from polysched.scop.scop import Scop, Statement
 
 
 def has_region(text: str) -> bool:
     """Whether a text has a region in OpenScop."""
-    return "<OpenScop>" in text
+    return begins_as_openscop(text)
 
 
 def write_region(tree: isl.Schedule, scop: Scop) -> str:
@@ -27,7 +27,11 @@ def read_region(text: str, scop: Scop) -> isl.UnionMap:
     ------
     UsageError : the text is no OpenScop, or of another program: other statements, iterations or accesses.
     """
-    region = read_openscop(text)
+    regions = regions_of(text)
+    if len(regions) != 1:
+        raise UsageError("the OpenScop has several regions", where=scop.name, witness=f"{len(regions)} of them",
+                         hint="give a file with that region alone")
+    (region,) = regions
     if len(region.statements) != len(scop.statements):
         raise UsageError("the OpenScop region is of another program", where=scop.name,
                          witness=f"it has {len(region.statements)} statements, the program {len(scop.statements)}")

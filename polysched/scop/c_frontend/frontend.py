@@ -54,6 +54,7 @@ from polysched.scop.c_frontend.rewrites.memory_calls import MemoryCalls
 from polysched.scop.c_frontend.rewrites.parameter_steps import ParameterSteps, changed_names, declarations
 from polysched.scop.c_frontend.rewrites.pointers import LocalPointers
 from polysched.scop.c_frontend.rewrites.structures import Structures
+from polysched.scop.c_frontend.rewrites.switches import without_switches
 from polysched.scop.c_frontend.sharing import check_pointers, no_alias
 from polysched.scop.c_frontend.some_elements import assume_elements, tested_elements
 from polysched.scop.c_frontend.subscripts import polyhedra
@@ -386,6 +387,7 @@ def _rewritten(written: SyntaxRegion, items: Sequence[c_ast.Node], scope: Scope,
     pointers = walking | {name for level in scope.levels for name, symbol in level.symbols.items()
                           if isinstance(symbol.ctype, ArrayOf | Pointer)}
     pointers |= {name for name, kind in declared.items() if isinstance(kind, c_ast.ArrayDecl)}
+    items = without_switches(items)
     for item in items:
         plain_countdowns(item)
     inliner = Inliner(functions, pure | calls.effects.keys(), set(identifiers), frozenset(visible | declared.keys()),

@@ -39,7 +39,7 @@ from polysched.scop.c_frontend.text import assembly
 
 CONTROL_HINTS = {
     "Goto": "restructure with if and for", "Label": "restructure with if and for",
-    "Switch": "write it as if and else", "Return": "leave the function after the region",
+    "Switch": "end each case in `break`, or write it as if and else", "Return": "leave the function after the region",
     "Break": "put the condition into the loop's head", "Continue": "put the rest of the body into an if",
 }
 CONTROL_WORDS = {"Goto": "goto", "Label": "a label", "Switch": "switch", "Return": "return", "While": "while",

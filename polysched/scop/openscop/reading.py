@@ -13,7 +13,9 @@ from polysched.errors import SourceLocation, UsageError
 from polysched.scop.openscop.matrices import Matrix, relation_of
 from polysched.scop.openscop.region import KINDS, OpenScopRegion, OpenScopStatement
 
-_TAG = re.compile(r"<(/?)(\w+)>")
+_TAG = re.compile(r"<([/\\]?)(\w+)>")
+_LOG = re.compile(r"\[\w+\] (Info|Warning|Debug)\b")
+"""What Clan says beside the region, on the same standard output."""
 _INTEGERS = re.compile(r"[-+]?\d+(\s+[-+]?\d+)*")
 MOST_DIGITS = 40
 """Of a whole number; the largest of a type has 20."""
@@ -23,7 +25,7 @@ _TOO_LONG = re.compile(rf"\d{{{MOST_DIGITS + 1}}}")
 
 
 def read_openscop(text: str, *, path: str = "OpenScop") -> OpenScopRegion:
-    """The region of a file.
+    """The only region of a file.
 
     Parameters
     ----------
@@ -31,15 +33,32 @@ def read_openscop(text: str, *, path: str = "OpenScop") -> OpenScopRegion:
 
     Raises
     ------
-    UsageError : the text is no OpenScop; with the line.
+    UsageError : the text is no OpenScop; with the line.  Or it has several regions.
     """
+    regions = read_all_openscop(text, path=path)
+    if len(regions) > 1:
+        raise UsageError(f"the text has {len(regions)} regions where one was asked for", where=path,
+                         hint="give a file with that region alone")
+    return regions[0]
+
+
+def read_all_openscop(text: str, *, path: str = "OpenScop") -> tuple[OpenScopRegion, ...]:
+    """Every region of a file; raises as `read_openscop`."""
     lines = Lines(text, path)
+    regions = [_region(lines)]
+    while lines.peek():
+        regions.append(_region(lines))
+    return tuple(regions)
+
+
+def _region(lines: Lines) -> OpenScopRegion:
     lines.tag("OpenScop")
     language = lines.word("a language")
     context = _matrices(lines, {"CONTEXT"})[1]
-    parameters = tuple(lines.strings()) if lines.number("whether parameters have names") else ()
+    named = lines.number("whether parameters have names")
     if context[0].outputs or context[0].inputs:
         lines.refuse("the context has dimensions that are no parameters")
+    parameters = tuple(lines.strings()) if named else nameless(context[0].parameters)
     if context[0].parameters != len(parameters):
         lines.refuse(f"{context[0].parameters} parameters and {len(parameters)} names of parameters")
     statements = tuple(_statement(lines, parameters) for _ in range(lines.number("the number of statements")))
@@ -59,7 +78,7 @@ class Lines:
     def __init__(self, text: str, path: str, form: str = "OpenScop") -> None:
         self.path, self.form = path, form
         self.lines = [(number, line) for number, raw in enumerate(text.splitlines(), start=1)
-                      if (line := raw.partition("#")[0].strip())]
+                      if (line := raw.partition("#")[0].strip()) and not _LOG.match(line)]
         self.at = next((at for at, (_, line) in enumerate(self.lines) if _TOO_LONG.search(line)), 0)
         if self.lines and _TOO_LONG.search(self.peek()):
             self.refuse(f"a number has more than {MOST_DIGITS} digits")
@@ -105,12 +124,15 @@ class Lines:
         return [int(word) for word in self.next(what).split()]
 
     def strings(self) -> list[str]:
-        self.tag("strings")
+        """Names, in a tag or, as tools before version 0.8 wrote them, on a line alone."""
+        tagged = self.peek() == "<strings>"
+        self.at += tagged
         words = self.next("the names").split()
         if any(not word.isidentifier() for word in words) or len(set(words)) != len(words):
             self.at -= 1
             self.refuse("different names were expected")
-        self.tag("/strings")
+        if tagged:
+            self.tag("/strings")
         return words
 
     def extension(self) -> tuple[str, list[str]] | None:
@@ -120,10 +142,15 @@ class Lines:
             return None
         self.at += 1
         inside = []
-        while self.peek() != f"</{opening[2]}>":
+        while self.peek() not in (f"</{opening[2]}>", f"<\\{opening[2]}>"):   # ScopLib's end of comments
             inside.append(self.next(f"</{opening[2]}>"))
         self.at += 1
         return opening[2], inside
+
+
+def nameless(count: int) -> tuple[str, ...]:
+    """Names of parameters that have none."""
+    return tuple(f"P{position}" for position in range(1, count + 1))
 
 
 def _short(line: str, longest: int = 80) -> str:
@@ -168,7 +195,7 @@ def _statement(lines: Lines, parameters: tuple[str, ...]) -> OpenScopStatement:
         inputs = 0 if kind == "DOMAIN" else found["DOMAIN"][0].outputs
         if (first.inputs, first.parameters) != (inputs, len(parameters)) or (kind in KINDS and not first.outputs):
             lines.refuse(f"the {kind} of the statement before this line has other dimensions than the statement")
-    iterators, body = _body(lines)
+    iterators, body = _body(lines, found["DOMAIN"][0].outputs)
     return OpenScopStatement(
         domain=relation_of(found["DOMAIN"], parameters).range(), iterators=iterators, body=body,
         scattering=relation_of(found["SCATTERING"], parameters),
@@ -184,11 +211,14 @@ def _access(lines: Lines, relation: isl.Map) -> tuple[str, isl.Map]:
     return str(number), relation.project_out(isl.dim_type.out, 0, 1)
 
 
-def _body(lines: Lines) -> tuple[tuple[str, ...], str]:
-    """The original iterators and the text of a statement, from its extensions."""
+def _body(lines: Lines, depth: int) -> tuple[tuple[str, ...], str]:
+    """The original iterators and the text of a statement, from its extensions or, before version 0.8, two lines."""
     iterators: tuple[str, ...] = ()
     body = ""
-    for _ in range(lines.number("the number of extensions")):
+    count = lines.number("the number of extensions")
+    if count == 1 and not _TAG.fullmatch(lines.peek()):
+        return tuple(lines.next("the iterators").split()) if depth else (), lines.next("the body")
+    for _ in range(count):
         extension = lines.extension()
         if extension is None:
             lines.refuse("an extension was expected")

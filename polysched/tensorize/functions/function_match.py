@@ -369,6 +369,7 @@ def _outputs(prover: Prover, state: State, pairs: list[tuple[str, str]]) -> Iter
         return
     theirs, ours = pairs[0]
     wanted, mine = prover.function.finals(theirs), prover.program.finals(ours)
+    wanted.sort(key=lambda e: -e.domain.dim(isl.dim_type.set))   # loops tell sizes, and sizes whose values stay
     if len(wanted) != len(mine):
         prover.differences.append(f"{len(mine)} statements leave values in {ours}, {len(wanted)} of the function in "
                                   f"{theirs}")

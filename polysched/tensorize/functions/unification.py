@@ -122,7 +122,8 @@ class Prover:
         # where a sum begins, the place of its operands is told, or else, if it begins at its last elements, behind it
         for sign in (1, -1) if self.packs else (-1,):
             found = False
-            compared.sort(key=lambda c: sign * sum(leaf.kind is Kind.VALUE for leaf in c.theirs.leaves.values()))
+            compared.sort(key=lambda c: sign * sum(leaf.kind is Kind.VALUE for side in (c.theirs, c.ours)
+                                                   for leaf in side.leaves.values()))
             for after in self._all(state, list(compared), f"{ours} against the function's {theirs}"):
                 found = True
                 yield after

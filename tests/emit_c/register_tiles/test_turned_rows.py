@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import ctypes
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from polysched.emit_c import CSource, EmitOptions, emit
+from polysched.emit_c import CSource, EmitOptions, emit, splice
 from polysched.emit_c.loop_ir.index import constant
 from polysched.emit_c.loop_ir.loops import For
 from polysched.target.target import Target
 from polysched.tiling import TilingOptions, tile
+from tests.emit_c.compiled import load
 from tests.emit_c.convolutions import ARRAYS, assert_convolves, convolution
 from tests.emit_c.nodes import around, blocks, on_a_copy, shape, shared_copies
 from tests.schedules import pluto_of
@@ -65,6 +68,36 @@ def test_a_window_is_read_through_a_pointer(signature: str, kind: str) -> None:
 def test_a_name_of_the_program_is_not_taken() -> None:
     text = convolution(56).replace("void f(", "static int X_window;\nvoid f(")
     assert "X_window_2[r][s + 5]" in emitted(text).text
+
+
+STRIDED = """void f(float Y[8][26][16], float X[17][54][{of}], float W[3][3][{of}][16]) {{
+#pragma scop
+  for (int y = 0; y < 8; y++)
+    for (int x = 0; x < 26; x++)
+      for (int o = 0; o < 16; o++)
+        for (int r = 0; r < 3; r++)
+          for (int s = 0; s < 3; s++)
+            for (int c = 0; c < {of}; c++)
+              Y[y][x][o] += X[2 * y + r][{step} * x + s][c] * W[r][s][c][o];
+#pragma endscop
+}}
+"""
+
+
+@pytest.mark.parametrize("step", [1, 2])
+def test_rows_that_stand_apart_are_read_through_one_pointer(step: int, tmp_path: Path) -> None:
+    text = STRIDED.format(of=16, step=step)
+    source = emitted(text)
+    assert shape(blocks(source.loops)[0]) == (6, 16)
+    assert ("X_window[2][0]" in source.text) == (step == 2), source.text
+    rng = np.random.default_rng(step)
+    arrays = [rng.standard_normal(n).astype(np.float32) for n in ((8, 26, 16), (17, 54, 16), (3, 3, 16, 16))]
+    results = []
+    for function in (load(text, tmp_path, strict=False).f, load(splice(text, [source]), tmp_path).f):
+        own = [a.copy() for a in arrays]
+        function(*(ctypes.c_void_p(a.ctypes.data) for a in own))
+        results.append(own[0].tobytes())
+    assert results[0] == results[1]
 
 
 PRODUCT = """void f(float C[{rows}][{columns}], float A[{rows}][1024], float B[1024][{columns}]) {{

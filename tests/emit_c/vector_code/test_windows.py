@@ -23,8 +23,8 @@ def access(*subscripts: Linear, rows: int = 2, step: Linear = X) -> TileAccess:
     return TileAccess(Reach("W", subscripts, Lanes.UNIFORM, 1), keys, False)
 
 
-def found(*accesses: TileAccess, array: Array = ARRAY) -> tuple[Window, ...]:
-    return windows(accesses, frozenset({"r", "s"}), array=lambda _: array, local_names={},
+def found(*accesses: TileAccess, array: Array = ARRAY, unrolled: tuple[str, ...] = ("r", "s")) -> tuple[Window, ...]:
+    return windows(accesses, frozenset(unrolled), rows=frozenset({"x"}), array=lambda _: array, local_names={},
                    fresh=lambda wish, used: wish if wish not in used else f"{wish}_2")
 
 
@@ -57,3 +57,10 @@ def test_each_access_has_its_own_and_equal_ones_share_it() -> None:
 
 def test_an_element_of_a_struct_is_not_spelled_so() -> None:
     assert found(access(C, Y + R, X + S), array=replace(ARRAY, c_element="W[{}][{}][{}].re")) == ()
+
+
+def test_rows_alone_vary_inside_all_loops() -> None:
+    (window,) = found(access(C, Y + R, X + X + S), unrolled=())
+    element = "W[c][y + r][2 * x + s]"
+    assert window.declaration(PRINTER.index)[0] == f"__typeof__(&{element}) W_window = &{element};"
+    assert found(access(C, Y + R, R), unrolled=()) == ()

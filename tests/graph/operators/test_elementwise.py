@@ -1,11 +1,14 @@
 """What operators of this family refuse."""
 
+import numpy as np
 import pytest
 
 from polysched.errors import UnsupportedGraphError
 from polysched.graph.evaluation.inference import infer
 from polysched.graph.operators.registry import OPERATORS
-from tests.graph.samples import Sample, floats, graph_of, ints, sample, truths
+from polysched.graph.passes.simple import with_types
+from polysched.graph.planning.plan import plan
+from tests.graph.samples import Sample, floats, graph_of, ints, read_plan, sample, truths
 
 
 @pytest.mark.parametrize(("case", "problem"), [
@@ -19,3 +22,12 @@ def test_it_is_refused(case: Sample, problem: str) -> None:
     with pytest.raises(UnsupportedGraphError, match=problem) as refusal:
         infer(graph)
     assert f"node 'y0' ({case[0]})" in str(refusal.value)
+
+
+@pytest.mark.parametrize("op", ["Selu", "Elu", "Celu", "LeakyRelu", "Relu", "PRelu"])
+def test_zeros_keep_their_signs_and_nan_stays(op: str) -> None:
+    x = np.array([-0.0, 0.0, np.nan, np.inf], np.float32)
+    graph, inputs = graph_of(sample(op, x, *([np.full(4, 0.5, np.float32)] if op == "PRelu" else [])))
+    found = read_plan(plan(with_types(graph)), inputs)["y0"]
+    assert np.isnan(found).tolist() == [False, False, True, False]
+    assert np.signbit(found)[:2].tolist() == [True, False]

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from polysched.errors import UnsupportedGraphError
+from polysched.graph import interpret
 from polysched.graph.evaluation.inference import infer
 from polysched.graph.operators.registry import OPERATORS
 from tests.graph.samples import Sample, floats, graph_of, sample, whole
@@ -13,6 +14,8 @@ from tests.graph.samples import Sample, floats, graph_of, sample, whole
     (sample("Range", np.float32(0), np.float32(np.nan), np.float32(1)), "numbers that are not finite"),
     (sample("Range", np.float32(0), np.float32(np.inf), np.float32(1)), "numbers that are not finite"),
     (sample("Range", whole(0), whole(5), whole(0)), "in steps of 0"),
+    (sample("Range", np.float16(0), np.float16(5), np.float16(1), stash_type=10), "computed in float32 or float64"),
+    (sample("Range", whole(-2 ** 63), whole(2 ** 63 - 1), whole(1)), "a dimension is longer"),
     (sample("EyeLike", floats(3, 3), dtype="string"), "elements of type string"),
     (sample("EyeLike", floats(3)), "a matrix is wanted"),
     (sample("ConstantOfShape", whole(2 ** 40, 2 ** 40)), "larger than a model may have"),
@@ -22,3 +25,9 @@ def test_it_is_refused(case: Sample, problem: str) -> None:
     with pytest.raises(UnsupportedGraphError, match=problem) as refusal:
         infer(graph)
     assert f"node 'y0' ({case[0]})" in str(refusal.value)
+
+
+def test_half_floats_are_counted_in_float32() -> None:
+    graph, inputs = graph_of(sample("Range", np.float16(0), np.float16(1), np.float16(0.1)), (0, 1, 2))
+    assert interpret(graph, inputs)["y0"].tolist() == [float(np.float16(i * np.float32(np.float16(0.1))))
+                                                       for i in range(11)]   # 0.09998 goes into 1 ten times and a bit

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from polysched.errors import UnsupportedGraphError
+from polysched.graph import interpret
 from polysched.graph.evaluation.inference import infer
 from polysched.graph.operators.registry import OPERATORS
+from polysched.graph.passes.expansion import expand_compositions
 from tests.graph.samples import Sample, floats, graph_of, ints, sample
 
 
@@ -24,3 +26,9 @@ def test_it_is_refused(case: Sample, problem: str) -> None:
     with pytest.raises(UnsupportedGraphError, match=problem) as refusal:
         infer(graph)
     assert f"node 'y0' ({case[0]})" in str(refusal.value)
+
+
+def test_an_addend_times_0_may_be_no_number() -> None:
+    graph, inputs = graph_of(sample("Gemm", floats(2, 3), floats(3, 2), np.full(2, np.nan, np.float32), beta=0.0))
+    for each in (graph, expand_compositions(graph)):
+        assert np.isfinite(interpret(each, inputs)["y0"]).all()

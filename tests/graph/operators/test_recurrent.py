@@ -1,10 +1,12 @@
 """What operators of this family refuse."""
 
+import numpy as np
 import pytest
 
 from polysched.errors import UnsupportedGraphError
 from polysched.graph.evaluation.inference import infer
 from polysched.graph.operators.registry import OPERATORS
+from polysched.graph.passes.expansion import expand_compositions
 from tests.graph.samples import Sample, floats, graph_of, sample, whole
 
 
@@ -23,3 +25,12 @@ def test_it_is_refused(case: Sample, problem: str) -> None:
     with pytest.raises(UnsupportedGraphError, match=problem) as refusal:
         infer(graph)
     assert f"node 'y0' ({case[0]})" in str(refusal.value)
+
+
+def test_a_recurrence_of_a_million_steps_is_refused_at_once() -> None:
+    x = np.zeros((1 << 20, 1, 2), np.float32)
+    graph, _ = graph_of(sample("LSTM", x, floats(1, 8, 2), floats(1, 8, 2)))
+    with pytest.raises(UnsupportedGraphError, match="1048576 steps is too long to be unrolled") as refusal:
+        expand_compositions(graph)
+    assert "node 'y0' (LSTM)" in str(refusal.value)
+    assert "Loop or Scan" in str(refusal.value)

@@ -65,7 +65,7 @@ def test_rows_of_a_loop_on_data_stay_apart() -> None:
 @pytest.mark.parametrize(("inside", "problem"), [
     ("for (int i = 0; i < n; i++) { if (A[i]) goto end; end: A[i] = 1; }", "goto"),
     ("while (A[0]) { A[0]--; return; }", "`return` inside the region"),
-    ("while (A[0]) switch (A[0]) { case 1: A[0] = 0; }", "switch"),
+    ("while (A[0]) switch (A[0]) { case 1: A[0] = 0; case 2: A[1] = 0; }", "switch"),
     ("while (A[0]) g(A);", "must have side effects"),
     ("while (A[0] > 2) n + 1;", "no effect")])
 def test_what_no_statement_can_hold(inside: str, problem: str) -> None:

@@ -47,6 +47,17 @@ void my_moments(int n, const double *x, double *mean, double *spread) {
     spread[0] = sqrt(q / n);
 }"""
 
+IAMAX = """
+void my_iamax(int *at, const float *x, int n) {
+    float best = fabsf(x[0]);
+    *at = 0;
+    for (int i = 1; i < n; i++)
+        if (fabsf(x[i]) > best) {
+            best = fabsf(x[i]);
+            *at = i;
+        }
+}"""
+
 
 def described(text: str) -> LibraryFunction:
     """A function whose code is put into the program."""
@@ -95,6 +106,13 @@ for (int r = 0; r < m; r++) {
     for (int i = 0; i < n; i++) { double d = X[r][i] - M[r]; b += d * d; }
     D[r] = sqrt(b / n);
 }""", "my_moments((long)n, "),
+    "the place of the largest magnitude": (IAMAX, "int m, int n, int P[m], float X[m][n]", """
+for (int r = 0; r < m; r++) {
+    float big = fabsf(X[r][0]);
+    int place = 0;
+    for (int c = 1; c < n; c++) { float v = fabsf(X[r][c]); if (big < v) { place = c; big = v; } }
+    P[r] = place;
+}""", "my_iamax("),
 }
 
 
@@ -148,7 +166,7 @@ NEAR = {   # a changed program of the case, and why it is no call
     "one constant": (SOFTMAX, ROWS, _ROW.replace("float t = 0", "float t = 1"), "+ 1.0), the function (0.0 + expf("),
     "one subscript": (SOFTMAX, ROWS, _ROW.replace("X[r][c] - g", "X[r][0] - g"), "the program computes"),
     "one element less": (SOFTMAX, ROWS, _ROW.replace("int c = 1; c < n", "int c = 1; c < n - 1"),
-                         "the program computes (expf((X[r, j0] - X[r, 0]))"),
+                         "the program computes (expf((X[r, j0] - g[i1 = -2 + n]))"),
     "one type": (SOFTMAX, ROWS, _ROW.replace("float t = 0", "double t = 0"), "the program computes"),
     "one function": (SOFTMAX, ROWS, _ROW.replace("expf(", "exp2f("), "no statements of f compute described"),
     "one order": (SOFTMAX, ROWS, _ROW.replace("float e = expf(X[r][c] - g); Y[r][c] = e; t = e + t;",
@@ -172,6 +190,12 @@ NEAR = {   # a changed program of the case, and why it is no call
                    "the loops of S2 are not those of the function's S3"),
     "another type of elements": (FILTER, SAME["filter"][1].replace("uint8_t A", "int8_t A"), SAME["filter"][2],
                                  "the program computes cast((((((4 * A[j1, j0])"),
+    "the place of the last largest one": (
+        IAMAX, SAME["the place of the largest magnitude"][1],
+        SAME["the place of the largest magnitude"][2].replace("big < v", "big <= v"), "the program computes"),
+    "the place before": (
+        IAMAX, SAME["the place of the largest magnitude"][1],
+        SAME["the place of the largest magnitude"][2].replace("place = c", "place = c - 1"), "the program computes"),
     "the mean of one less": (MOMENTS, SAME["moments"][1], SAME["moments"][2].replace("a / n", "a / (n - 1)"),
                              "the program computes (M[i1 = -1 + n] / (n - 1)), the function (s[i0 = -1 + n] / n)"),
 }

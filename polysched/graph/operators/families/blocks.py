@@ -58,17 +58,20 @@ def _to_depth_types(site: Site) -> tuple[TensorType, ...]:
 
 def _to_depth(site: Site, x: Tensor) -> Tensor:
     size, channels = _block(site), int(site.type().shape[1])
+    by_columns = site.attribute("mode", "DCR") == "CRD"
 
     def element(n: Expression, k: Expression, h: Expression, w: Expression) -> Expression:
-        place = k // channels
+        channel = k // size ** 2 if by_columns else k - (k // channels) * channels
+        place = k - channel * size ** 2 if by_columns else k // channels
         row = place // size
-        return x[(n, k - place * channels, h * size + row, w * size + (place - row * size))]
+        return x[(n, channel, h * size + row, w * size + (place - row * size))]
     return compute([extent_of(e) for e in site.output.shape], element, name="y")
 
 
 def _np_to_depth(site: Site, x: np.ndarray) -> np.ndarray:
     size, (n, c, h, w) = _block(site), x.shape
-    parts = x.reshape(n, c, h // size, size, w // size, size).transpose(0, 3, 5, 1, 2, 4)
+    order = (0, 1, 3, 5, 2, 4) if site.attribute("mode", "DCR") == "CRD" else (0, 3, 5, 1, 2, 4)
+    parts = x.reshape(n, c, h // size, size, w // size, size).transpose(order)
     return parts.reshape(n, c * size ** 2, h // size, w // size)
 
 
@@ -76,4 +79,4 @@ OPERATORS = (
     Operator(name="DepthToSpace", kind=Kind.INJECTIVE, types=_to_space_types, reference=_np_to_space,
              expression=_to_space, words={"mode": ("DCR", "CRD")}),
     Operator(name="SpaceToDepth", kind=Kind.INJECTIVE, types=_to_depth_types, reference=_np_to_depth,
-             expression=_to_depth))
+             expression=_to_depth, words={"mode": ("DCR", "CRD")}))

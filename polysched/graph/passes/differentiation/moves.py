@@ -90,18 +90,12 @@ def _scattered(gather: str, attributes: Sequence[str]) -> Rule:
 
 
 def _to_depth(node: Node, back: Back, g: str) -> Gradients:
-    """Places go back to where they came from; in the order by columns, they stand behind the channels."""
-    size = int(node.attribute("blocksize"))
-    made = back.op("SpaceToDepth", g, blocksize=size)
-    if node.attribute("mode", "DCR") == "CRD":
-        batch, channels, height, width = back.type(made).extents
-        apart = back.op("Reshape", made, back.whole(batch, size ** 2, channels // size ** 2, height, width))
-        made = back.op("Transpose", apart, perm=(0, 2, 1, 3, 4))
-    return (back.in_shape_of(made, node.inputs[0]),)
+    """Places go back to where they came from, in the same order."""
+    return (back.op("SpaceToDepth", g, **dict(node.attributes)),)
 
 
 def _to_space(node: Node, back: Back, g: str) -> Gradients:
-    return (back.op("DepthToSpace", g, blocksize=int(node.attribute("blocksize"))),)
+    return (back.op("DepthToSpace", g, **dict(node.attributes)),)
 
 
 RULES: dict[str, Rule] = {

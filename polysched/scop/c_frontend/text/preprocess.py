@@ -20,7 +20,7 @@ from polysched.scop.c_frontend.text.attributes import without_attributes
 from polysched.target import Compiler, find_compiler
 
 STANDARD_INPUT = "-"
-MLIR = ".mlir"
+OTHER_FORMS = {".mlir": ("MLIR", "from_mlir"), ".scop": ("OpenScop", "from_openscop")}
 STUB_HEADERS = Path(__file__).parent.parent / "stub_headers"
 # Extensions of GNU C that change nothing about what a region computes.
 EXTENSIONS = ("-D__extension__=", "-D__inline=inline", "-D__inline__=inline",
@@ -69,14 +69,14 @@ def read_source(path: str | Path, *, include_dirs: Sequence[str | Path], defines
 
     Raises
     ------
-    UsageError : the file cannot be read, or is one of MLIR.
+    UsageError : the file cannot be read, or is one of MLIR or OpenScop.
     NoCompilerError : there is no compiler to preprocess it with.
     """
     piped = str(path) == STANDARD_INPUT
-    if str(path).endswith(MLIR):
-        raise UsageError("a file of MLIR is no C file", where=str(path),
+    if (other := OTHER_FORMS.get(Path(path).suffix)) is not None:
+        raise UsageError(f"a file of {other[0]} is no C file", where=str(path),
                          hint="`polysched extract`, `deps`, `schedule` and `tile` read it, and in Python "
-                              "polysched.optimize(from_mlir(text)) makes C of it")
+                              f"polysched.optimize({other[1]}(text)) makes C of it")
     try:
         text = (sys.stdin.buffer.read() if piped else Path(path).read_bytes()).decode("utf-8", "surrogateescape")
     except OSError as error:
