@@ -13,8 +13,8 @@ from polysched.scop.c_frontend.declarations.bindings import identifiers_in
 from polysched.scop.c_frontend.declarations.literals import integer_constant
 from polysched.scop.c_frontend.parse import everything, is_step
 from polysched.scop.c_frontend.rewrites.bodies import leaves, rewrite_bodies
+from polysched.scop.dtypes import INT32
 
-_MOST_OF_INT = 2**31
 _LABELS = (c_ast.Case, c_ast.Default)
 
 
@@ -127,4 +127,4 @@ def _is_number(label: c_ast.Node) -> bool:
     if not isinstance(label, c_ast.Constant) or label.type not in ("int", "char"):
         return False
     value = integer_constant(label)
-    return label.type == "char" or (value is not None and value < _MOST_OF_INT)
+    return label.type == "char" or (value is not None and value <= INT32.value_range()[1])
