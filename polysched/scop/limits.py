@@ -54,6 +54,10 @@ class ScopLimits:
     # c_frontend/rewrites/structures.py
     structure_members: int = constant(
         64, unit="members", source="of a structure that is copied or set member by member")
+    # c_frontend/rewrites/switches.py
+    switch_cases: int = constant(
+        128, unit="cases", source="of a `switch` that becomes a chain of conditions: the dependences of 255 that write "
+        "an array need more than their budget, and 1,500 inside one another are too deep for Python")
     # c_frontend/subscripts/affine.py
     spelt_quotients: int = constant(
         2, unit="1", source="a quotient of up to this size, on either side of 0, is spelt out case by case")

@@ -17,7 +17,7 @@ from polysched.emit_c.vector_code.tile_scope import Piece
 from polysched.emit_c.vector_code.vector_expressions import NotVectorised
 from polysched.emit_c.vector_math import VectorMath
 from polysched.records import dataclass
-from polysched.scop.dtypes import DType, Kind
+from polysched.scop.dtypes import INT32, DType, Kind
 from polysched.scop.scop import Scop
 
 SYMBOLS = {"sum": "+", "product": "*", "and": "&", "or": "|", "xor": "^"}
@@ -43,11 +43,20 @@ def better(operator: str, new: str, old: str, *, either: str = "||") -> str:
 
 
 def other_bits(new: str, old: str, dtype: DType) -> str:
-    """C of whether two values differ, the signs of zeros and the bits of what is no number included."""
-    if not dtype.is_float:
+    """C of whether two values differ, the signs of zeros and the bits of what is no number included.
+
+    Numbers that no integer is as wide as have bits without a meaning, too (x87): what is no number always differs.
+    """
+    if dtype.is_integer:
         return f"{new} != {old}"
-    kind = f"(union {{ {dtype.c_name} f; {_UNSIGNED[dtype.bits]} u; }})"
-    return f"{kind}{{{new}}}.u != {kind}{{{old}}}.u"
+    if dtype.bits in _UNSIGNED:
+        kind = f"(union {{ {dtype.c_name} f; {_UNSIGNED[dtype.bits]} u; }})"
+        return f"{kind}{{{new}}}.u != {kind}{{{old}}}.u"
+    sides = [f"({dtype.c_name})({side})" for side in (new, old)]
+    return " || ".join(
+        f"{part}{sides[0]} != {part}{sides[1]} || "
+        f"!__builtin_signbit({part}{sides[0]}) != !__builtin_signbit({part}{sides[1]})"
+        for part in (("__real__ ", "__imag__ ") if dtype.is_complex else ("",)))
 
 
 def neutral(operator: str, dtype: DType) -> str:
@@ -162,8 +171,9 @@ class PartialResults:
             yield f"{element} {symbol}= {whole};"
             return
         result = self.taken.fresh(f"{identifier_of(partial.array)}_change", self.in_use)
+        operand = f"(unsigned int){result}" if _may_overflow_int(partial, dtype) else result
         yield f"const {dtype.c_name} {result} = {whole};"
-        yield f"if ({other_bits(result, neutral(partial.operator, dtype), dtype)}) {element} {symbol}= {result};"
+        yield f"if ({other_bits(result, neutral(partial.operator, dtype), dtype)}) {element} {symbol}= {operand};"
 
     def _in_order(self, leading: Partial) -> Iterator[str]:
         """What an element and its places end with: vectors into one, then lane by lane, then into the elements."""
@@ -301,8 +311,12 @@ class PartialResults:
 
     def _tree(self, partial: Partial, name: str, first: int, count: int) -> str:
         if count == 1:
-            short = partial.operator == "product" and self._dtype(partial).bits < 32   # products of ints overflow
-            return f"{'(unsigned int)' if short else ''}{name}[{first}]"
+            return f"{'(unsigned int)' if _may_overflow_int(partial, self._dtype(partial)) else ''}{name}[{first}]"
         half = count // 2
         sides = self._tree(partial, name, first, half), self._tree(partial, name, first + half, half)
         return f"({sides[0]} {SYMBOLS[partial.operator]} {sides[1]})"
+
+
+def _may_overflow_int(partial: Partial, dtype: DType) -> bool:
+    """Whether C multiplies in `int`, which may not hold the product."""
+    return partial.operator == "product" and dtype.is_integer and dtype.bits < INT32.bits

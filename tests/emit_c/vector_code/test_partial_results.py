@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from polysched.emit_c.vector_code.partial_results import better
+from polysched.emit_c.vector_code.partial_results import better, other_bits
+from polysched.scop.dtypes import CLONGDOUBLE, COMPLEX64, COMPLEX128, FLOAT32, INT16, LONGDOUBLE
 from tests.emit_c.printers import printed, printer_of
+from tests.scop.c_frontend.compiled_c import compile_library
 
 TILE = ("with register_tile(loops=(loop(i, 0, n, {count}), ), edges=(edge(v, i, {count}, simd=True), ), "
         "partials=(Partial(array='{array}', operator='{operator}', subscripts=(linear(0), )), )):\n    S0(v)")
@@ -63,3 +67,23 @@ def test_a_product_of_short_integers_is_unsigned() -> None:
                       head="void f(int n, unsigned short s[1], unsigned short t[n])\n{\n#pragma scop\n")
     text = printed(made, TILE.format(array="s", operator="product", count=8))
     assert "(unsigned int)s_part_0[0]" in text, "65535 * 65535 is no int"
+
+
+def test_a_product_of_short_integers_that_may_be_none_is_unsigned() -> None:
+    made = printer_of("for (int i = 0; i < n; i++)\n  if (c[i]) s[0] *= t[i];",
+                      head="void f(int n, unsigned short s[1], unsigned short t[n], short c[n])\n{\n#pragma scop\n")
+    lines = printed(made, TILE.format(array="s", operator="product", count=8)).splitlines()
+    assert lines[-1] == "if (s_change != 1) s[0] *= (unsigned int)s_change;", lines
+
+
+def test_other_bits(tmp_path: Path) -> None:
+    """The sign of a zero counts, and what is no number is never known to be the same."""
+    pairs = [("1", "1"), ("1", "2"), ("-0.0", "0.0"), ("0.0", "-0.0"), ("-2", "-2")]
+    wanted = {INT16: [0, 1, 0, 0, 0], **{dtype: [0, 1, 1, 1, 0] for dtype in (
+        FLOAT32, LONGDOUBLE, COMPLEX64, COMPLEX128, CLONGDOUBLE)}}
+    text = "".join(f"int {dtype.name}_{n}(void) {{ {dtype.c_name} a = {new}; return {other_bits('a', old, dtype)}; }}\n"
+                   for dtype in wanted for n, (new, old) in enumerate(pairs))
+    nan = f"int nan(void) {{ long double a = __builtin_nanl(\"\"); return {other_bits('a', '1', LONGDOUBLE)}; }}\n"
+    library = compile_library(text + nan, "bits", tmp_path)
+    assert {dtype: [getattr(library, f"{dtype.name}_{n}")() for n in range(len(pairs))] for dtype in wanted} == wanted
+    assert library.nan() == 1

@@ -6,7 +6,7 @@ loop iterators, which stand in bounds, conditions and subscripts and so become p
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import field
 
 from pycparser import c_ast
@@ -16,6 +16,8 @@ from polysched.records import dataclass
 from polysched.scop.c_frontend.declarations.c_types import ArrayOf, CType, Pointer, resolve
 from polysched.scop.c_frontend.declarations.scopes import Origin, Scope, Symbol, declarations, file_scope
 from polysched.scop.c_frontend.parse import SyntaxRegion, c_text, everything, is_step, place
+
+_CASES = (c_ast.Case, c_ast.Default)
 
 
 @dataclass(eq=False, kw_only=True)
@@ -88,14 +90,18 @@ def scope_at(tree: c_ast.FileAST, region: SyntaxRegion) -> Scope:
         if isinstance(block, c_ast.For) and isinstance(block.init, c_ast.DeclList):
             for declaration in block.init.decls:
                 scope.declare(declaration, Origin.LOCAL)
-        if isinstance(block, c_ast.Compound):
-            items = region.before if following is None else (block.block_items or ())
-            for item in items:
-                if item is following:
-                    break
-                for declaration in declarations(item):
+        for item in region.before if following is None else _statements_of(block):
+            if item is following:
+                break
+            for declared in _statements_of(item) if isinstance(item, _CASES) else (item,):
+                for declaration in declarations(declared):
                     scope.declare(declaration, Origin.LOCAL)
     return scope
+
+
+def _statements_of(node: c_ast.Node) -> Sequence[c_ast.Node]:
+    """The statements of a block or of a case, whose declarations the cases behind it see, too (C11 6.2.1p4)."""
+    return getattr(node, "stmts" if isinstance(node, _CASES) else "block_items", None) or ()
 
 
 def function_parameters(function: c_ast.FuncDef) -> tuple[c_ast.Decl, ...]:

@@ -153,11 +153,10 @@ class _Search:
         """The Scop of some statements of a block; None when they are none, or cannot be found in the text."""
         while start and goes_with_loop(items[start - 1]):
             start -= 1
-        labelled = len(path) > 1 and isinstance(path[-2], c_ast.Label)
-        text_region = None if labelled else self.text_region(items, start, end, bare=is_body(path))
+        text_region = self.unlabelled(path, items, start, end)
         if text_region is None:
             last = items[end - 1]
-            problem = "a label stands in front of the loop" if labelled \
+            problem = "a label stands in front of the loop" if _is_labelled(path) \
                 else "a macro or a directive hides where the loop begins or ends"
             self.reasons.setdefault(last, UnsupportedScopError(problem, where=place(self.source.path, last)))
             return None
@@ -173,6 +172,12 @@ class _Search:
             if len([item for item in region.items if not isinstance(item, c_ast.Pragma)]) == 1:
                 self.reasons[region.items[-1]] = refusal
             return None
+
+    def unlabelled(self, path: tuple[c_ast.Node, ...], items: list[c_ast.Node], first: int, behind: int
+                   ) -> TextRegion | None:
+        """Where statements of a block stand in the file; None, too, behind a label without brackets."""
+        found = self.text_region(items, first, behind, bare=is_body(path))
+        return None if found is not None and found.bare and _is_labelled(path) else found
 
     def text_region(self, items: list[c_ast.Node], first: int, behind: int, *, bare: bool) -> TextRegion | None:
         """Where the statements stand in the file; None when a macro or directive hides it.
@@ -211,6 +216,11 @@ class _Search:
         if any(n.coord is not None and n.coord.line == line for n in beside):
             return []
         return [*filter(None, [self.scanner.statement_beginning(line)])]
+
+
+def _is_labelled(path: tuple[c_ast.Node, ...]) -> bool:
+    """Whether a label stands in front of the block at the end of a path."""
+    return len(path) > 1 and isinstance(path[-2], c_ast.Label)
 
 
 def _has_loop(node: c_ast.Node) -> bool:

@@ -58,10 +58,13 @@ class Increments:
     def _set_ahead(self, node: c_ast.Node) -> Iterator[c_ast.Node]:
         """Take what an expression sets on the way out of it, as statements in front of it.
 
-        What else reads the variable reads it later, or its value is undefined (C11 6.5p2).
+        What else reads the variable reads it later, or its value is undefined (C11 6.5p2).  What names the variable
+        that a declaration is of stays: in front of it, that name means another one (C11 6.2.1p7).
         """
+        own = {node.name} if isinstance(node, c_ast.Decl) else set()
         for above, name, inside in list(_assignments(node)):
-            if isinstance(inside.lvalue, c_ast.ID) and inside.lvalue.name in self.plain:
+            if (isinstance(inside.lvalue, c_ast.ID) and inside.lvalue.name in self.plain
+                    and not own & identifiers_in(inside)):
                 replace_child(above, name, c_ast.ID(inside.lvalue.name, inside.coord))
                 yield from self._made_of(inside)
 

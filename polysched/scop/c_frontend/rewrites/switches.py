@@ -14,7 +14,9 @@ from polysched.scop.c_frontend.declarations.literals import integer_constant
 from polysched.scop.c_frontend.parse import everything, is_step
 from polysched.scop.c_frontend.rewrites.bodies import leaves, rewrite_bodies
 from polysched.scop.dtypes import INT32
+from polysched.scop.limits import LIMITS
 
+MOST_CASES = LIMITS.switch_cases
 _LABELS = (c_ast.Case, c_ast.Default)
 
 
@@ -33,7 +35,8 @@ def without_switches(items: Sequence[c_ast.Node]) -> tuple[c_ast.Node, ...]:
     Rewrite:  switch (e) { case 1: case 2: S; break; default: D; }  ->  if (e == 1 || e == 2) { S } else { D }
 
     That takes a value that may be looked at several times, labels that are numbers of an int or names of them, and
-    cases that end in `break`, with no other `break` and without declarations that other cases see (C11 6.8.4.2).
+    cases that end in `break`, with no other `break` and without declarations that other cases see (C11 6.8.4.2); no
+    more than `MOST_CASES` of them.
     """
     return tuple(made for item in items for made in _made_of(item))
 
@@ -51,7 +54,7 @@ def _made_of(node: c_ast.Node) -> tuple[c_ast.Node, ...]:
 def _chain(node: c_ast.Switch) -> c_ast.Node | None:
     """The conditions that a `switch` stands for; None where it is none."""
     cases = node.stmt.block_items or [] if isinstance(node.stmt, c_ast.Compound) else [node.stmt]
-    if not cases or not all(isinstance(case, _LABELS) for case in cases):
+    if not 0 < len(cases) <= MOST_CASES or not all(isinstance(case, _LABELS) for case in cases):
         return None
     for case in cases:
         case.stmts = list(without_switches(case.stmts or []))
@@ -105,11 +108,18 @@ def _holds_labels(node: c_ast.Node) -> bool:
 
 def _shares_declarations(groups: Sequence[_Group]) -> bool:
     """Whether a body declares a name, of which one that is not inside it would see the declaration."""
-    for at, group in enumerate(groups):
+    for at, group in enumerate(groups[:-1]):
         declared = {item.name for item in group.body if isinstance(item, c_ast.Decl)}
-        if any(declared & identifiers_in(item) for later in groups[at + 1:] for item in later.body):
+        if any(map(_defines_types, group.body)) or any(
+                declared & identifiers_in(item) for later in groups[at + 1:] for item in later.body):
             return True
     return False
+
+
+def _defines_types(item: c_ast.Node) -> bool:
+    """Whether a statement names types, or constants of an enumeration, as labels and bodies behind it may."""
+    return any(isinstance(n, c_ast.Typedef) or (isinstance(n, c_ast.Enum) and n.values is not None)
+               or (isinstance(n, c_ast.Struct | c_ast.Union) and n.decls is not None) for n in everything(item))
 
 
 def _is_plain(value: c_ast.Node) -> bool:

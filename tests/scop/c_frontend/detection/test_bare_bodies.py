@@ -43,6 +43,9 @@ TAKEN = {
     "cases whose sizes others set": "int e = m; switch (n % 3) { case 0: e = 5; default:\n"
                                     "for (int i = 0; i < e; i++) a[i] += b[i]; break; case 2: e = 7;\n"
                                     "for (int i = 0; i < e; i++) a[i] -= b[i]; }\na[8000] = e;",
+    "cases with names of their own": "enum { E = 4 }; switch (n % 2) { case 0: ; int E = m; a[0] += 1;\n"
+                                     "for (int i = 0; i < E; i++) a[i] += b[i]; break; case 1: E = n;\n"
+                                     "for (int i = 0; i < E; i++) a[i] -= b[i]; }",
     "a case that is left early": f"switch (n % 2) {{ case 1: if (more(2)) {{ {ADD} break; }} {TAKE} default: {ADD} }}",
     "a macro's loop around": f"REPEATED(3) {ADD}",
     "a macro's branch around": f"UNLESS(n > 7) {ADD}",
@@ -64,6 +67,12 @@ def test_a_loop_behind_a_label_is_left() -> None:
     (scop,) = all_from_c_text(text, autodetect=True)
     assert scop.source is not None
     assert scop.source.text[scop.source.start:].startswith(TAKE)
+
+
+def test_a_labelled_block_is_searched(tmp_path: Path) -> None:
+    text = f"{HELPERS}void f(int n, int m, double *restrict a, double *restrict b) {{"\
+           f"\nl: {{ {ADD} if (more(3)) goto l; }}\n}}\n"
+    assert same_output(tmp_path, text, MAIN).regions
 
 
 def test_a_loop_that_a_macro_hides_is_not_taken_for_a_body() -> None:

@@ -39,6 +39,7 @@ def test_split(before: str, after: str) -> None:
     "x = n ? (k = 1) : 2;",
     "if (n, (k = a[i])) x = 1;",
     "x = sizeof(k = 1);",
+    "int k = (k = 3) + 1;",                                          # the variable that is declared, no other
     "if ((z = a[i])) x = 1;",
     "while ((k = a[i])) i = k;",
     "a[k++] = k;",                                                   # undefined

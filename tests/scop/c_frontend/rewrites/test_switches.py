@@ -6,7 +6,7 @@ import pytest
 from pycparser import c_ast, c_parser
 
 from polysched.scop.c_frontend.parse import c_text
-from polysched.scop.c_frontend.rewrites.switches import without_switches
+from polysched.scop.c_frontend.rewrites.switches import MOST_CASES, without_switches
 from tests.scop.c_frontend.differences import check
 
 
@@ -37,6 +37,8 @@ def test_chains(before: str, after: str) -> None:
     "switch (k) { case 4294967297L: x = 1; }",                                        # converted to the value's type
     "switch (k) { case 0xffffffff: x = 1; }",
     "switch (k) { case 1: ; int t; t = 1; break; case 2: t = 2; }",                   # seen by another case
+    "switch (k) { case 1: ; enum { T = 3 }; x = T; break; case 2: x = T; }",
+    "switch (k) { case 1: ; typedef short T; x = (T)n; break; case 2: x = (T)k; }",
     "switch (k) { case 1: while (n) { case 2: x = 1; } }",                            # jumped into
     "switch (k) { case 1: l: x = 1; }",
     "switch (k) { x = 1; case 1: y = 1; }",
@@ -44,6 +46,12 @@ def test_chains(before: str, after: str) -> None:
 ])
 def test_others_stay(body: str) -> None:
     assert "switch" in rewritten(body)
+
+
+def test_long_chains_stay() -> None:
+    cases = [f"case {k}: x = {k}; break;" for k in range(MOST_CASES + 1)]
+    assert "switch" in rewritten(f"switch (k) {{ {' '.join(cases)} }}")
+    assert "switch" not in rewritten(f"switch (k) {{ {' '.join(cases[1:])} }}")
 
 
 def test_cases_compute_what_the_source_computes(tmp_path: Path) -> None:
