@@ -6,7 +6,7 @@ loop iterators, which stand in bounds, conditions and subscripts and so become p
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import field
 
 from pycparser import c_ast
@@ -88,14 +88,19 @@ def scope_at(tree: c_ast.FileAST, region: SyntaxRegion) -> Scope:
         if isinstance(block, c_ast.For) and isinstance(block.init, c_ast.DeclList):
             for declaration in block.init.decls:
                 scope.declare(declaration, Origin.LOCAL)
-        if isinstance(block, c_ast.Compound):
-            items = region.before if following is None else (block.block_items or ())
-            for item in items:
-                if item is following:
-                    break
-                for declaration in declarations(item):
-                    scope.declare(declaration, Origin.LOCAL)
+        for item in region.before if following is None else _items(block):
+            if item is following:
+                break
+            for declaration in declarations(item):
+                scope.declare(declaration, Origin.LOCAL)
     return scope
+
+
+def _items(node: c_ast.Node) -> Sequence[c_ast.Node]:
+    """The statements that stand in a block or behind a case."""
+    if isinstance(node, c_ast.Compound):
+        return node.block_items or ()
+    return (node.stmts or ()) if isinstance(node, c_ast.Case | c_ast.Default) else ()
 
 
 def function_parameters(function: c_ast.FuncDef) -> tuple[c_ast.Decl, ...]:

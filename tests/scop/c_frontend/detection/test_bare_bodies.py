@@ -43,6 +43,9 @@ TAKEN = {
     "cases whose sizes others set": "int e = m; switch (n % 3) { case 0: e = 5; default:\n"
                                     "for (int i = 0; i < e; i++) a[i] += b[i]; break; case 2: e = 7;\n"
                                     "for (int i = 0; i < e; i++) a[i] -= b[i]; }\na[8000] = e;",
+    "what a case declares, others see": "unsigned char k = 3; switch (n % 2) { case 1: a[0] = k; int k = n / 2;\n"
+                                        "for (int i = 0; i < k; i++) a[i] += i; break; case 0: k = n; a[1] = k;\n"
+                                        "for (int i = 0; i < k; i++) a[i] -= 2 * i; }\na[8000] = k;",
     "a case that is left early": f"switch (n % 2) {{ case 1: if (more(2)) {{ {ADD} break; }} {TAKE} default: {ADD} }}",
     "a macro's loop around": f"REPEATED(3) {ADD}",
     "a macro's branch around": f"UNLESS(n > 7) {ADD}",
