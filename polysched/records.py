@@ -3,13 +3,15 @@
 `dataclasses.dataclass` reads the annotations of every class that is imported, and compiles `__init__`, `__repr__`,
 `__eq__` and `__hash__`: a millisecond of processor time, hundreds of times.  A program uses a few of these classes.
 Here a class gets placeholders.  The first lookup of one has `dataclasses` make what it stands for, of a twin with the
-same fields, and puts that in its place.  What is seen of a class and its values is as the standard library has it.
+same fields, and puts that in its place.  What is seen of a class and its values is as the standard library has it, but
+that no class is given a docstring, and that what is wrong with a definition is said at the first use, or by mypy alone.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import inspect
+import sys
 from typing import TYPE_CHECKING, Any
 
 __all__ = ["dataclass"]
@@ -44,7 +46,7 @@ def _postponed(cls: Any, own: dict[str, Any], *, repr: bool, eq: bool, frozen: b
     ----------
     own : what the class has itself.
     """
-    unfinished = _Unfinished(cls, {"frozen": frozen, "kw_only": kw_only}, own)
+    unfinished = _Unfinished(cls, {"repr": repr, "eq": eq, "frozen": frozen, "kw_only": kw_only}, own)
     hashed = eq and (own.get("__hash__") is None if "__eq__" in own else "__hash__" not in own)
     if hashed:   # by the fields; of what may change by nothing
         cls.__hash__ = _Placeholder(unfinished, "__hash__") if frozen else None
@@ -54,23 +56,36 @@ def _postponed(cls: Any, own: dict[str, Any], *, repr: bool, eq: bool, frozen: b
             setattr(cls, name, _Placeholder(unfinished, name))
     if frozen:
         _freeze(cls)
+    if sys.version_info >= (3, 13) and "__replace__" not in own:
+        cls.__replace__ = _replaced
     return cls
 
 
 class _Unfinished:
-    """A class, its options, and what its own fields were given: a default, or `field(...)`."""
+    """A class, its options, and what its own fields were given: a default, perhaps an inherited one, or `field(...)`.
+
+    Raises
+    ------
+    TypeError : a `field(...)` has no annotation, which would not be a field; or one is an `InitVar`, which is not kept.
+    """
 
     __slots__ = ("cls", "given", "options")
 
     def __init__(self, cls: Any, options: dict[str, bool], own: dict[str, Any]) -> None:
         self.cls, self.options = cls, options
-        self.given = {name: own[name] for name in inspect.get_annotations(cls) if name in own}
-        for name, value in self.given.items():
+        kinds = inspect.get_annotations(cls)
+        values = {name: own[name] if name in own else getattr(cls, name, dataclasses.MISSING) for name in kinds}
+        self.given = {name: value for name, value in values.items() if value is not dataclasses.MISSING}
+        for name, value in own.items():
             if isinstance(value, dataclasses.Field):
+                if name not in kinds:
+                    raise TypeError(f"{name!r} is a field but has no type annotation")
                 if value.default is dataclasses.MISSING:
                     delattr(cls, name)
                 else:
                     setattr(cls, name, value.default)
+        if any("InitVar" in str(kind) for kind in kinds.values()):
+            raise TypeError(f"{cls.__name__} has an InitVar, which is for dataclasses.dataclass")
 
     def finish(self, name: str) -> None:
         """Put what a placeholder stands for in its place."""
@@ -83,7 +98,9 @@ class _Unfinished:
         inherited = {field.name: field for base in reversed(self.cls.__mro__[1:]) if dataclasses.is_dataclass(base)
                      for field in dataclasses.fields(base)}
         given = {key: field for key, field in inherited.items() if key not in own}
-        twin = self._twin(_types(inherited) | own, given | self.given, _NONE | self.options)
+        twin = self._twin(_types(inherited) | own, given | self.given, self.options | _NONE)
+        params = vars(twin)["__dataclass_params__"]
+        params.init, params.repr, params.eq = True, self.options["repr"], self.options["eq"]
         for each in _FIELDS:
             setattr(self.cls, each, vars(twin)[each])
 
@@ -111,6 +128,11 @@ class _Placeholder:
 
 def _types(fields: dict[str, dataclasses.Field[Any]]) -> dict[str, Any]:
     return {name: field.type for name, field in fields.items()}
+
+
+def _replaced(value: Any, /, **changes: Any) -> Any:
+    """What `copy.replace` calls."""
+    return dataclasses.replace(value, **changes)
 
 
 def _freeze(cls: Any) -> None:

@@ -43,6 +43,11 @@ def classes(dataclass: Decorator) -> dict[str, Any]:
             object.__setattr__(self, "more", self.x + 1)
 
     @dataclass
+    class Again(Plain):
+        y: tuple[int, ...]
+        w: str
+
+    @dataclass
     class Own:
         self: int = 1
 
@@ -70,7 +75,7 @@ def classes(dataclass: Decorator) -> dict[str, Any]:
     class Empty:
         pass
 
-    return {kind.__name__: kind for kind in (Plain, Derived, Own, Hashed, Made, Empty)}
+    return {kind.__name__: kind for kind in (Plain, Derived, Again, Own, Hashed, Made, Empty)}
 
 
 def tried(act: Callable[[], object]) -> object:
@@ -93,6 +98,7 @@ def behaviour(kind: Any) -> list[object]:
     values = [value for each in arguments if not isinstance(value := tried(partial(kind, **each)), tuple)]
     seen: list[object] = [tried(lambda: str(inspect.signature(kind))), kind.__match_args__, kind.__hash__ is None,
                           [(f.name, f.type, f.kw_only) for f in dataclasses.fields(kind)],
+                          str(kind.__dataclass_params__), hasattr(kind, "__replace__"),
                           tried(lambda: kind(1, (2,)) and 1),
                           *(tried(partial(kind, **each)) for each in arguments if not values)]
     for value in values:
@@ -152,6 +158,18 @@ def test_values_can_be_pickled_and_matched() -> None:
             assert x == 4
         case _:
             pytest.fail("not matched")
+
+
+def test_what_would_be_no_field_is_refused_at_once() -> None:
+    with pytest.raises(TypeError, match="'x' is a field but has no type annotation"):
+        @records.dataclass
+        class Bare:
+            x = field(default=1)
+
+    with pytest.raises(TypeError, match="Passed has an InitVar, which is for dataclasses"):
+        @records.dataclass
+        class Passed:
+            x: dataclasses.InitVar[int]
 
 
 def test_other_options_are_those_of_the_standard_library() -> None:

@@ -66,7 +66,8 @@ class MeshLimits:
         40_000, unit="moves", source="of further annealings with other shapes, by turns from the best placement and "
                                      "from first ones, each with another seed: the decoder came to 1.03 of its bound")
     most_vain: int = constant(
-        4, unit="annealings", source="in a row without gain, behind which there is no further one; first guess")
+        4, unit="annealings", source="in a row without gain, behind which there is one more and then no further; "
+                                     "first guess")
     reshaped_operators: int = constant(
         100, unit="operators", source="of a graph whose shapes are chosen by messages, too: 54 take half a minute")
     reshaped_cores: int = constant(

@@ -53,6 +53,10 @@ class Exploration(Shown):
     target: Target = field(default_factory=host)
     before: tuple[Schedule, ...] = ()
 
+    def __post_init__(self) -> None:
+        if len(self.before) != len(self.steps):
+            raise ValueError("an exploration holds the schedule before each of its steps")
+
     @property
     def steps(self) -> tuple[Step, ...]:
         """What was applied since the start."""

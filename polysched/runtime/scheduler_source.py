@@ -167,7 +167,7 @@ static int urgent_runs(const struct state *s) {
 }
 
 static struct job *patient(struct state *s) {
-  if (s->ended)
+  if (s->ended || stopped(s))
     return 0;
   const int alone = urgent_runs(s);
   for (long n = 0; n < s->count; n++) {
@@ -402,12 +402,12 @@ static void release_all(struct state *s) {
     if (!next)
       return;
     double at = release_of(next, s, next->released);
-    for (double t = now(); t < at; t = now()) {
+    for (double t = now(); t < at && !stopped(s); t = now()) {
       const struct timespec until = time_of(at < t + STOP_SECONDS ? at : t + STOP_SECONDS);
       clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, 0);
-      if (stopped(s))
-        return;
     }
+    if (stopped(s))   /* requests that are late wait for nothing */
+      return;
     release(s, next);
   }
 }

@@ -307,7 +307,7 @@ class SourceRegion(OneLine):
     keeps_state : the function has `static` variables, so that another function with its text would have others.
     names_itself : the function needs its own name: for its address, as `__func__`, or as that of a struct or member.
     stepped : what the region steps and the emitted code does not.
-    bare : it is the body of a loop or condition without brackets, so that what replaces it needs them.
+    bare : what replaces it needs brackets: it is a body without them, or declares names that are its own.
     whole : the Scop is all of the region, not one of several parts of it.
     """
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from polysched.dependence import analyse
@@ -81,6 +83,13 @@ def test_illegal_steps_are_refused_and_leave_the_state():
     with pytest.raises(IllegalScheduleError):
         first.then(Interchange(outer="t", inner="i"))
     assert first.steps == ()
+
+
+def test_a_step_without_the_schedule_before_it_is_no_state():
+    taken = state().then(Unroll(loop="i", factor=4))
+    assert taken.back().steps == ()
+    with pytest.raises(ValueError, match="holds the schedule before each of its steps"):
+        replace(taken, before=())
 
 
 def test_the_picture_follows_its_parameters():

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from threading import Event
 
@@ -289,6 +290,12 @@ def test_what_python_raises_meanwhile_ends_it(jobs, monkeypatch) -> None:
         serve(jobs())
     monkeypatch.undo()
     assert serve([real_time(2)])["urgent"].runs == 2, "the next one waits for nobody"
+
+
+def test_nothing_begins_behind_a_stop(monkeypatch) -> None:
+    patient = Job(name="patient", kernel=sweeps(), arguments={"steps": 3, "a": RNG.random((30, 30))}, requests=1 << 20)
+    monkeypatch.setattr(serving, "_Told", partial(serving._Told, stop=1))
+    assert [job.runs for job in serve([patient, real_time(1 << 20, period=1e-9)])] == [0, 0]
 
 
 @pytest.mark.parametrize(("started", "fifo", "where"), [

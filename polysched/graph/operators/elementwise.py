@@ -186,6 +186,10 @@ def _np_elu(x: np.ndarray, alpha: float) -> np.ndarray:
     return np.where(x < 0, alpha * np.expm1(np.minimum(x, 0).astype(np.float64)), x)
 
 
+def _np_celu(x: np.ndarray, alpha: float) -> np.ndarray:
+    return np.where(x < 0, alpha * np.expm1(np.minimum(x, 0).astype(np.float64) / alpha), x)
+
+
 FUNCTIONS = (
     _math("Exp", "exp", np.exp), _math("Log", "log", np.log), _math("Log2", "log2", np.log2),
     _math("Log10", "log10", np.log10), _math("Sqrt", "sqrt", np.sqrt),
@@ -213,8 +217,7 @@ ACTIVATIONS = (
     unary("Softplus", lambda site, x: _softplus(x), lambda site, x: _np_softplus(x)),
     unary("Softsign", lambda site, x: x / (absolute(x) + 1.0), lambda site, x: x / (1 + np.abs(x))),
     unary("Elu", _elu, lambda site, x: _np_elu(x, site.attribute("alpha", 1.0))),
-    unary("Celu", _celu, lambda site, x: np.where(
-        x < 0, _np_elu(x / site.attribute("alpha", 1.0), 1.0) * site.attribute("alpha", 1.0), x)),
+    unary("Celu", _celu, lambda site, x: _np_celu(x, site.attribute("alpha", 1.0))),
     unary("Selu", _selu, lambda site, x: site.attribute("gamma", SELU_GAMMA) * _np_elu(
         x, site.attribute("alpha", SELU_ALPHA))),
     unary("LeakyRelu", _leaky, lambda site, x: np.where(x < 0, x * site.attribute("alpha", 0.01), x)),

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from polysched.graph.limits import LIMITS
 from polysched.graph.operators.builder import Builder
 from polysched.graph.operators.operator import Kind, Operator, Site
 from polysched.graph.values.element_types import ELEMENT_TYPES, array_type
@@ -104,8 +105,12 @@ def _wide_numbers(site: Site, *numbers: Any) -> list[Any]:
 
 
 def _count(start: Any, limit: Any, step: Any) -> int:
-    """How many numbers a range has."""
-    return max(-((start - limit) // step) if isinstance(start, int) else int(np.ceil((limit - start) / step)), 0)
+    """How many numbers a range has; more than a dimension may where the quotient overflows."""
+    if isinstance(start, int):
+        return max(int(-((start - limit) // step)), 0)
+    with np.errstate(over="ignore"):
+        quotient = (limit - start) / step
+    return max(int(np.ceil(quotient)), 0) if np.isfinite(quotient) else (LIMITS.most_extent + 1) * int(quotient > 0)
 
 
 def _np_range(site: Site, start: np.ndarray, limit: np.ndarray, step: np.ndarray) -> np.ndarray:

@@ -187,9 +187,10 @@ def _composition(site: Site, build: Builder, *operands: str) -> tuple[str, ...]:
     first = bool(site.attribute("layout", 0))
     x = build.op("Transpose", operands[X], perm=(1, 0, 2)) if first else operands[X]
     steps, batch = (int(e) for e in (site.type().shape[1::-1] if first else site.type().shape[:2]))
-    if steps * _directions(site) > LIMITS.most_steps:
-        raise site.refusal(f"a recurrence of {steps} steps is too long to be unrolled", witness=str(site.type(X)),
-                           hint=f"at most {LIMITS.most_steps} steps: compute in parts, or export it as Loop or Scan")
+    if (count := steps * _directions(site)) > LIMITS.most_steps:
+        raise site.refusal(f"a recurrence of {count} steps is too long to be unrolled", witness=str(site.type(X)),
+                           hint=f"at most {LIMITS.most_steps} steps, of both directions in all: compute in parts, or "
+                                "export it as Loop or Scan")
     every, last_h, last_c = [], [], []
     for direction in range(_directions(site)):
         hs, h, c = _direction(site, build, x, direction, steps, batch)

@@ -102,10 +102,10 @@ def _gemm(node: Node, rw: Rewriting, left: Dequantised, right: Dequantised) -> s
     made = _scaled(rw, rw.op("MatMulInteger", a, b, *_zeros(rw, left, right)), left, right, ())
     if (alpha := node.attribute("alpha", 1.0)) != 1.0:
         made = rw.op("Mul", made, rw.constant(np.array(alpha, np.float32)))
-    addend = node.inputs[2] if len(node.inputs) > 2 else ""
-    if not addend:
+    addend, beta = node.inputs[2] if len(node.inputs) > 2 else "", node.attribute("beta", 1.0)
+    if not addend or beta == 0.0:   # as in `Gemm`: an addend that counts nothing is not read
         return made
-    if (beta := node.attribute("beta", 1.0)) != 1.0:
+    if beta != 1.0:
         addend = rw.op("Mul", addend, rw.constant(np.array(beta, np.float32)))
     return rw.op("Add", made, addend)
 

@@ -53,11 +53,13 @@ from polysched.scop.c_frontend.rewrites.lvalue_types import LvalueTypes
 from polysched.scop.c_frontend.rewrites.memory_calls import MemoryCalls
 from polysched.scop.c_frontend.rewrites.parameter_steps import ParameterSteps, changed_names, declarations
 from polysched.scop.c_frontend.rewrites.pointers import LocalPointers
+from polysched.scop.c_frontend.rewrites.starts import Starts
 from polysched.scop.c_frontend.rewrites.structures import Structures
 from polysched.scop.c_frontend.rewrites.switches import without_switches
 from polysched.scop.c_frontend.sharing import check_pointers, no_alias
 from polysched.scop.c_frontend.some_elements import assume_elements, tested_elements
 from polysched.scop.c_frontend.subscripts import polyhedra
+from polysched.scop.c_frontend.subscripts.entry_values import at_region_start
 from polysched.scop.c_frontend.subscripts.members import check_amounts
 from polysched.scop.c_frontend.text.directives import check_directives
 from polysched.scop.c_frontend.text.preprocess import SourceFile, preprocess, read_source
@@ -280,6 +282,7 @@ def _extract(source: SourceFile, tree: c_ast.FileAST, region: SyntaxRegion, *, p
                    effects=frozenset(effects),
                    whole_loops=whole_loops, region=region,
                    jump_targets=frozenset(n.name for n in everything(region.function) if isinstance(n, c_ast.Goto)))
+    x.saved += [at_region_start(name, symbol) for name, symbol in inductions.starts.items()]
     seconds = min(READING_SECONDS, left())
     scop = with_budget(READING_OPERATIONS, partial(_read, source, x, scope, kept, plain, named, inductions),
                        seconds=seconds)
@@ -348,7 +351,7 @@ def _read(source: SourceFile, x: Extraction, scope: Scope, kept: tuple[c_ast.Dec
                          declarations=(*map(at_start, kept), *x.saved), without_declarations=plain, reads=named,
                          changed=changed_before(region, bindings), keeps_state=_has_static(region.function),
                          names_itself=names_itself(region.function),
-                         stepped=tuple(inductions.stepped), bare=text.bare)
+                         stepped=tuple(inductions.stepped), bare=text.bare or (bool(x.saved) and not kept))
     assumptions = (*no_alias(x), *tested_elements(x, where))
     return build_scop(x, walked, name=region.function.decl.name, source=where, assumptions=assumptions,
                       dead_after=_dead_after(x, inductions.liveness))
@@ -398,8 +401,10 @@ def _rewritten(written: SyntaxRegion, items: Sequence[c_ast.Node], scope: Scope,
     types.declare(made)
     made = MemoryCalls(types, functions, inliner.fresh).statements(Structures(types, inliner.fresh).statements(made))
     plain = _plain_names(written, scope, made)
-    made = counted_loops(Increments(plain).statements(made), written.before)
-    inductions = Inductions(scope, StepTypes(LvalueTypes(scope), plain), Liveness(written), inliner.fresh)
+    starts = Starts(scope, plain, written.before, inliner.fresh)
+    made = starts.statements(counted_loops(Increments(plain).statements(made), written.before))
+    inductions = Inductions(scope, StepTypes(LvalueTypes(scope), plain), Liveness(written), inliner.fresh,
+                            starts=starts.saved)
     made = inductions.statements(made)
     made = LocalPointers(written, scope, inliner.fresh).statements(made)
     steps = ParameterSteps(scope, changed_names(made), inliner.fresh, declarations(made))

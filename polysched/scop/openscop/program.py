@@ -15,6 +15,7 @@ import islpy as isl
 from polysched.errors import UnsupportedScopError, UsageError
 from polysched.records import dataclass
 from polysched.scop.c_frontend.frontend import from_c_text
+from polysched.scop.construction.reading import within_budget
 from polysched.scop.openscop.matrices import parameter_space
 from polysched.scop.openscop.region import OpenScopRegion, OpenScopStatement
 from polysched.scop.openscop.scoplib import regions_of
@@ -26,8 +27,13 @@ _OUT, _IN = isl.dim_type.out, isl.dim_type.in_
 _NODE: Any = isl.ast_node_type
 _TOKEN = re.compile(r"""(?P<member>\.|->)?\s*(?<![\w.])(?P<name>[A-Za-z_]\w*)(?P<call>(?=\s*\())?"""
                     r"""|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'""")
-_WORDS = frozenset(("if", "else", "for", "while", "do", "return", "break", "continue", "sizeof", "signed",
-                    "unsigned", "char", "short", "int", "long", "float", "double", "const"))
+_WORDS = frozenset(("if", "else", "for", "while", "do", "sizeof", "signed", "unsigned", "char", "short", "int", "long",
+                    "float", "double", "const"))
+"""Words of C in a body; those that jump are none: what another statement runs stands in its domain."""
+_LITERAL = re.compile(r""""(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'""")
+_HIDING = re.compile(r"""^else\b|//|/\*|<%|%>|<:|:>|%:|["'\\]""")
+"""What takes the statement before, comments, brackets in other spellings, and texts without end."""
+_BRACKETS = {")": "(", "]": "[", "}": "{"}
 INDENT = "    "
 
 
@@ -82,11 +88,19 @@ def all_from_openscop(text: str, *, path: str = "OpenScop", types: Mapping[str, 
 
 def from_region(region: OpenScopRegion, *, path: str = "OpenScop", name: str = "region",
                 types: Mapping[str, str] | None = None) -> Scop:
-    """The Scop of a region, in a function of this name; raises as `from_openscop`."""
-    program = c_program(region, path=path, name=name, types=types)
-    scop = from_c_text(program.text, path=f"{path} as C")
-    _require_listed_accesses(program, scop, path)
-    return scop
+    """The Scop of a region, in a function of this name.
+
+    Raises
+    ------
+    BudgetExceededError : isl needs too much for its loops; other refusals as `from_openscop`.
+    """
+    def read() -> Scop:
+        program = c_program(region, path=path, name=name, types=types)
+        scop = from_c_text(program.text, path=f"{path} as C")
+        _require_listed_accesses(program, scop, path)
+        return scop
+
+    return within_budget(read, path, hint="use smaller constants in its constraints, or fewer statements")
 
 
 def c_program(region: OpenScopRegion, *, path: str = "OpenScop", name: str = "region",
@@ -150,6 +164,11 @@ class _Writer:
         """A loop is called as the first iterator that runs along it."""
         depth = max(statement.scattering.dim(_OUT) for statement in self.region.statements)
         names: list[str] = []
+        for position, statement in enumerate(self.region.statements, start=1):
+            own = statement.iterators
+            if len(set(own)) != len(own) or not all(name.isidentifier() for name in own):
+                raise UnsupportedScopError(f"the iterators of statement {position} of the OpenScop region have no "
+                                           "different names", where=self.path, witness=repr(own))
         for dimension in range(depth):
             found = (_along(statement, dimension) for statement in self.region.statements)
             unused = (name for name in found if name and name not in (*names, *self.region.parameters, *self.arrays))
@@ -247,6 +266,9 @@ class _Writer:
         if not body:
             raise UnsupportedScopError(f"{where} of the OpenScop region has no body", where=self.path,
                                        hint="a schedule for a program in C is read from it nevertheless: --given")
+        if not _is_closed(body):
+            raise UnsupportedScopError(f"{where} of the OpenScop region is no whole statement of C", where=self.path,
+                                       witness=body, hint="close its brackets, and leave comments out")
         iterators = statement.iterators
         if len(iterators) != statement.domain.dim(isl.dim_type.set):
             raise UnsupportedScopError(f"{where} of the OpenScop region has no names for its iterators",
@@ -304,6 +326,18 @@ def _arrays(region: OpenScopRegion, path: str) -> dict[str, isl.Set]:
                                            witness=f"one of them in statement {position}: {statement.body}")
             found[array] = found[array].union(elements) if array in found else elements
     return found
+
+
+def _is_closed(body: str) -> bool:
+    """Whether a text of C ends in itself: its brackets match, and nothing in it hides or takes what follows."""
+    text = _LITERAL.sub("", body)
+    opened: list[str] = []
+    for character in text:
+        if character in _BRACKETS.values():
+            opened.append(character)
+        elif character in _BRACKETS and (not opened or opened.pop() != _BRACKETS[character]):
+            return False
+    return not opened and _HIDING.search(text) is None
 
 
 def _names(body: str) -> Iterator[tuple[str, bool]]:

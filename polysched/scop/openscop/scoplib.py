@@ -23,7 +23,7 @@ from polysched.scop.scop import AccessKind
 from polysched.target.one_line import OneLine
 
 _FORM = "SCoP of ScopLib"
-_COMMENTS = r"(?:[ \t]*(?:#[^\n]*|\[\w+\] [^\n]*)?\n)*[ \t]*"
+_COMMENTS = r"(?:[ \t\r]*(?:#[^\n]*|\[\w+\] [^\n]*)?\n)*[ \t]*"
 _BEGIN, _BEGIN_OF_EITHER = re.compile(_COMMENTS + r"SCoP\s*\n"), re.compile(_COMMENTS + r"(?:SCoP\s*\n|<OpenScop)")
 
 
@@ -57,7 +57,7 @@ def read_scoplib(text: str, *, path: str = "SCoP") -> OpenScopRegion:
     if lines.next("SCoP") != "SCoP":
         lines.refuse("SCoP was expected")
     language = lines.word("a language")
-    context = _table(lines)
+    context = _context(lines)
     count = context.dimensions
     parameters = tuple(lines.strings()) if lines.number("whether parameters have names") else nameless(count)
     if len(parameters) != count:
@@ -119,6 +119,14 @@ def _table(lines: Lines) -> _Table:
             lines.refuse(f"a row has {head[1]} numbers")
         rows.append(tuple(row))
     return _Table(rows=tuple(rows), columns=head[1])
+
+
+def _context(lines: Lines) -> _Table:
+    """The constraints on parameters."""
+    table = _table(lines)
+    if not {row[0] for row in table.rows} <= {0, 1}:
+        lines.refuse("a row of the context before this line does not begin with 0 or 1")
+    return table
 
 
 def _conjunction(table: _Table, outputs: int, parameters: int) -> Matrix:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from polysched.errors import UnsupportedGraphError
+from polysched.graph import interpret
 from polysched.graph.evaluation.inference import infer
 from polysched.graph.operators.registry import OPERATORS
 from polysched.graph.passes.simple import with_types
@@ -22,6 +23,13 @@ def test_it_is_refused(case: Sample, problem: str) -> None:
     with pytest.raises(UnsupportedGraphError, match=problem) as refusal:
         infer(graph)
     assert f"node 'y0' ({case[0]})" in str(refusal.value)
+
+
+def test_a_celu_of_negative_alpha_is_interpreted_as_compiled() -> None:
+    graph, inputs = graph_of(sample("Celu", np.array([-1, -0.25, 0.5], np.float32), alpha=-0.5))
+    wanted = [-0.5 * np.expm1(2), -0.5 * np.expm1(0.5), 0.5]   # max(0, x) + min(0, alpha (exp(x / alpha) - 1)), as ONNX
+    for found in (interpret(graph, inputs), read_plan(plan(with_types(graph)), inputs)):
+        np.testing.assert_allclose(found["y0"], wanted, rtol=1e-6)
 
 
 @pytest.mark.parametrize("op", ["Selu", "Elu", "Celu", "LeakyRelu", "Relu", "PRelu"])

@@ -16,6 +16,8 @@ from tests.graph.samples import Sample, floats, graph_of, sample, whole
     (sample("Range", whole(0), whole(5), whole(0)), "in steps of 0"),
     (sample("Range", np.float16(0), np.float16(5), np.float16(1), stash_type=10), "computed in float32 or float64"),
     (sample("Range", whole(-2 ** 63), whole(2 ** 63 - 1), whole(1)), "a dimension is longer"),
+    (sample("Range", np.float32(-3e38), np.float32(3e38), np.float32(1)), "a dimension is longer"),
+    (sample("Range", np.float64(0), np.float64(1), np.float64(5e-324)), "a dimension is longer"),
     (sample("EyeLike", floats(3, 3), dtype="string"), "elements of type string"),
     (sample("EyeLike", floats(3)), "a matrix is wanted"),
     (sample("ConstantOfShape", whole(2 ** 40, 2 ** 40)), "larger than a model may have"),
@@ -25,6 +27,11 @@ def test_it_is_refused(case: Sample, problem: str) -> None:
     with pytest.raises(UnsupportedGraphError, match=problem) as refusal:
         infer(graph)
     assert f"node 'y0' ({case[0]})" in str(refusal.value)
+
+
+def test_a_range_against_its_step_is_empty_where_its_quotient_overflows() -> None:
+    graph, _ = graph_of(sample("Range", np.float32(3e38), np.float32(-3e38), np.float32(1)), (0, 1, 2))
+    assert infer(graph).types["y0"].extents == (0,)
 
 
 def test_half_floats_are_counted_in_float32() -> None:

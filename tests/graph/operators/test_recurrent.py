@@ -34,3 +34,10 @@ def test_a_recurrence_of_a_million_steps_is_refused_at_once() -> None:
         expand_compositions(graph)
     assert "node 'y0' (LSTM)" in str(refusal.value)
     assert "Loop or Scan" in str(refusal.value)
+
+
+def test_steps_of_both_directions_count() -> None:
+    x = np.zeros((2049, 1, 2), np.float32)
+    graph, _ = graph_of(sample("RNN", x, floats(2, 3, 2), floats(2, 3, 3), direction="bidirectional"))
+    with pytest.raises(UnsupportedGraphError, match=r"(?s)4098 steps is too long .*both directions"):
+        expand_compositions(graph)

@@ -84,6 +84,13 @@ def test_a_long_sum_of_known_weights_fits_where_they_are_small() -> None:
     assert interpret(made, given)["y"] == 40000 * 252 * 0.125
 
 
+def test_an_addend_that_counts_nothing_is_not_read() -> None:
+    nodes = "  let b = DequantizeLinear(w, t)\n  let y = Gemm(a, b, p; beta=0.0)\n"
+    made = operators(integer_products(from_text(text(nodes, more=CHANNELS))))
+    assert "MatMulInteger" in made
+    assert "Add" not in made
+
+
 def test_a_product_of_one_operand_is_refused() -> None:
     with pytest.raises(UnsupportedGraphError, match="operand 1 is missing"):
         integer_products(from_text("graph f(x: float32[1, 1, 5, 5]) {\n  let y = Conv(x)\n  return y\n}"))

@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 from polysched.dependence import analyse
-from polysched.errors import PolyschedError
+from polysched.errors import BudgetExceededError, PolyschedError
 from polysched.scheduling import original, steps
 from polysched.scheduling.primitives import Skew, Tile
 from polysched.scop import all_from_openscop, from_c_text, from_openscop
+from polysched.scop.budget import with_budget
 from polysched.scop.interpreter import execute, extents_of
 from polysched.scop.openscop import openscop_text, read_openscop
-from polysched.scop.openscop.program import c_program
+from polysched.scop.openscop.program import c_program, from_region
 from tests.scop.openscop.example import PRODUCT
 
 WHOLE = PRODUCT.replace("A[i][j] = B[i-1]", "A[i][j] = B[i]").replace(
@@ -78,6 +79,14 @@ def test_all_regions_of_a_file() -> None:
     ("A[i][j] = B[i]", "A[j][i] = B[i]", "writes an element of A that it does not list"),
     ("A[i][j] = B[i]", "A[i][j] = B[i] + N * x", "uses x, which is neither a parameter"),
     ("A[i][j] = B[i];", "%1", r"as C:\d+"),
+    ("A[i][j] = B[i];", "if (i > 3) continue;", "uses continue, which is neither"),
+    ("A[i][j] = B[i];", "{ A[i][j] = B[i];", "statement 1 of the OpenScop region is no whole statement of C"),
+    ("A[i][j] = B[i];", "} A[i][j] = B[i]; {", "is no whole statement of C"),
+    ("A[i][j] = B[i];", "A[i][j] = B[i]; /*", "is no whole statement of C"),
+    ("A[i][j] = B[i];", "<% A[i][j] = B[i];", "is no whole statement of C"),
+    ("A[i][j] = B[i];", "else A[i][j] = B[i];", "is no whole statement of C"),
+    ("\ni j\n", "\ni 1j\n", "the iterators of statement 1 of the OpenScop region have no different names"),
+    ("\ni j\n", "\ni i\n", "the iterators of statement 1 of the OpenScop region have no different names"),
     ("1    0    0    0    ## [1] == i - 1", "1    0    0   -1    ##", "B is accessed below its first element"),
     ("   1   -1    0    1   -1    ## -i", "   1    1    0    0    0 ## -i", "runs without end"),
     ("   0    0   -1    1    0    0    0    ## c2 == i", "   0    0    0    0    0    0    0", "several dates"),
@@ -92,6 +101,12 @@ def test_refusals(old: str, new: str, message: str) -> None:
     assert old in WHOLE
     with pytest.raises(PolyschedError, match=message):
         from_openscop(WHOLE.replace(old, new, 1))
+
+
+def test_isl_works_on_a_region_within_a_budget() -> None:
+    region = read_openscop(WHOLE)
+    with pytest.raises(BudgetExceededError, match="reading the function takes more than"):
+        with_budget(50, lambda: from_region(region))
 
 
 def test_a_type_is_of_an_array() -> None:

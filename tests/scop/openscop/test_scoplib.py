@@ -102,10 +102,12 @@ def test_which_texts_are_in_this_form() -> None:
     assert begins_as_openscop(PRODUCT)
     assert begins_as_openscop("[Clan] Info: parsing file #1 (a.c)\n" + PRODUCT)
     assert not begins_as_openscop("#pragma scop\n")
+    assert is_scoplib(PRODUCT_OF_A_VECTOR.replace("\n", "\r\n")), "line ends as they are in a pipe"
 
 
 @pytest.mark.parametrize(("old", "new", "message"), [
     ("1 3\n", "1 3 0 0 0 1\n", "SCoP:9: this is no SCoP of ScopLib: rows and columns were expected"),
+    ("   1    1   -1    ##", "   2    1   -1    ##", "a row of the context before this line"),
     ("1\nN\n", "1\nN M\n", "1 parameters and 2 names"),
     ("4 5\n   1", "4 6\n   1", "a row has 6 numbers"),
     ("   1    0    1    0    0    ## j", "   2    0    1    0    0    ## j", "the domain before this line"),

@@ -17,8 +17,6 @@ from polysched.scop.c_frontend.declarations.c_types import ArrayOf, CType, Point
 from polysched.scop.c_frontend.declarations.scopes import Origin, Scope, Symbol, declarations, file_scope
 from polysched.scop.c_frontend.parse import SyntaxRegion, c_text, everything, is_step, place
 
-_CASES = (c_ast.Case, c_ast.Default)
-
 
 @dataclass(eq=False, kw_only=True)
 class Bindings:
@@ -90,18 +88,19 @@ def scope_at(tree: c_ast.FileAST, region: SyntaxRegion) -> Scope:
         if isinstance(block, c_ast.For) and isinstance(block.init, c_ast.DeclList):
             for declaration in block.init.decls:
                 scope.declare(declaration, Origin.LOCAL)
-        for item in region.before if following is None else _statements_of(block):
+        for item in region.before if following is None else _items(block):
             if item is following:
                 break
-            for declared in _statements_of(item) if isinstance(item, _CASES) else (item,):
-                for declaration in declarations(declared):
-                    scope.declare(declaration, Origin.LOCAL)
+            for declaration in declarations(item):
+                scope.declare(declaration, Origin.LOCAL)
     return scope
 
 
-def _statements_of(node: c_ast.Node) -> Sequence[c_ast.Node]:
-    """The statements of a block or of a case, whose declarations the cases behind it see, too (C11 6.2.1p4)."""
-    return getattr(node, "stmts" if isinstance(node, _CASES) else "block_items", None) or ()
+def _items(node: c_ast.Node) -> Sequence[c_ast.Node]:
+    """The statements that stand in a block or behind a case."""
+    if isinstance(node, c_ast.Compound):
+        return node.block_items or ()
+    return (node.stmts or ()) if isinstance(node, c_ast.Case | c_ast.Default) else ()
 
 
 def function_parameters(function: c_ast.FuncDef) -> tuple[c_ast.Decl, ...]:

@@ -6,9 +6,9 @@ import copy
 
 from pycparser import c_ast
 
-from polysched.scop.c_frontend.declarations.bindings import Bindings
+from polysched.scop.c_frontend.declarations.bindings import Bindings, addressed_names, assigned_names
 from polysched.scop.c_frontend.declarations.c_types import Scalar
-from polysched.scop.c_frontend.declarations.literals import literal
+from polysched.scop.c_frontend.declarations.literals import integer_constant, literal
 from polysched.scop.c_frontend.declarations.scopes import Origin, Symbol
 from polysched.scop.c_frontend.parse import c_text, everything
 from polysched.scop.dtypes import INT32, DType, Kind, promote, usual_conversion
@@ -127,3 +127,18 @@ def _converted(node: c_ast.Node, own: DType, wanted: DType) -> c_ast.Node:
 def _cast(node: c_ast.Node, wanted: DType) -> c_ast.Node:
     named = c_ast.TypeDecl(None, [], None, c_ast.IdentifierType(wanted.c_name.split()))
     return c_ast.Cast(c_ast.Typename(None, [], None, named), node, node.coord)
+
+
+def constant_before(before: tuple[c_ast.Node, ...], name: str) -> int | None:
+    """The constant that the last statement in front of the region which names a variable sets it to."""
+    for item in reversed(before):
+        if any(isinstance(n, c_ast.Label | c_ast.Case | c_ast.Default) for n in everything(item)):
+            return None
+        value = item.init if isinstance(item, c_ast.Decl) and item.name == name else item.rvalue if (
+            isinstance(item, c_ast.Assignment) and item.op == "=" and isinstance(item.lvalue, c_ast.ID)
+            and item.lvalue.name == name) else None
+        if value is not None:
+            return integer_constant(value)
+        if name in assigned_names(item) or name in addressed_names(item):
+            return None
+    return None

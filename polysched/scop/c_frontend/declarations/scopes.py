@@ -297,8 +297,11 @@ class _Level:
 
 
 def declarations(node: c_ast.Node) -> Iterator[c_ast.Node]:
-    """The declarations that a block item makes."""
+    """The declarations that a block item makes; those in the cases of a `switch` are of its block."""
     if isinstance(node, c_ast.Decl | c_ast.Typedef):
         yield node
     elif isinstance(node, c_ast.DeclList):
         yield from node.decls
+    elif isinstance(node, c_ast.Case | c_ast.Default):
+        for item in node.stmts or ():
+            yield from declarations(item)

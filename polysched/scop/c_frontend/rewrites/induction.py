@@ -11,7 +11,7 @@ from pycparser import c_ast
 from polysched.records import dataclass
 from polysched.scop.c_frontend.declarations.bindings import assigned_names, identifiers_in, stepped_name
 from polysched.scop.c_frontend.declarations.liveness import Liveness
-from polysched.scop.c_frontend.declarations.scopes import Scope
+from polysched.scop.c_frontend.declarations.scopes import Scope, Symbol
 from polysched.scop.c_frontend.parse import everything, is_step
 from polysched.scop.c_frontend.remarks import GOES_FORWARD
 from polysched.scop.c_frontend.rewrites.amounts import (
@@ -67,6 +67,7 @@ class Inductions:
     memory : members and variables that the amounts read, and that a pointer could lead to; the region must not
         change them.
     added : what is known of the amounts of steps that stand for loops.
+    starts : names for what counters hold where the region begins.
     """
 
     scope: Scope
@@ -76,6 +77,7 @@ class Inductions:
     stepped: list[SteppedVariable] = field(default_factory=list)
     memory: list[c_ast.Node] = field(default_factory=list)
     added: dict[c_ast.Node, Amount] = field(default_factory=dict)
+    starts: Mapping[str, Symbol] = field(default_factory=dict)
 
     def statements(self, nodes: Sequence[c_ast.Node]) -> tuple[c_ast.Node, ...]:
         """The block items of the region."""
@@ -85,7 +87,7 @@ class Inductions:
 
     def _step(self, node: c_ast.Node) -> tuple[str | None, Amount | None]:
         """The variable that a statement steps, and by how much, computed as wide as C does."""
-        name, amount = _step_of(node)
+        name, amount = step_of(node)
         if name is None or amount is None:
             return name, amount
         if node in self.added:
@@ -245,13 +247,19 @@ def _counted(node: c_ast.For, before: Sequence[c_ast.Node]) -> CountedLoop | Non
             or test.left.name != name or touches(node.stmt, name) or _may_leave(node.stmt)):
         return None
     by, first = _constant_step(node.next, name), _first(node, name, before)
-    up = test.op in ("<", "<=")
-    if by is None or first is None or test.op not in ("<", "<=", ">", ">=") or up != (by > 0):
+    if by is None or first is None or not _goes_towards(test, by):
         return None
     changed = _changed([node.stmt]) | {name}
     if not all(_is_bound(bound, changed) for bound in (first, test.right)):
         return None
     return _counting(node, name, first, by)
+
+
+def _goes_towards(test: c_ast.BinaryOp, by: int) -> bool:
+    """Whether steps of a size lead to the end of a loop; `n != 0` ends a countdown, or one that wraps around never."""
+    if test.op == "!=":
+        return by == -1 and isinstance(test.right, c_ast.Constant) and test.right.value == "0"
+    return test.op in (("<", "<=") if by > 0 else (">", ">="))
 
 
 def _counting(node: c_ast.For, name: str, first: c_ast.Node, by: int) -> CountedLoop:
@@ -297,17 +305,19 @@ def _first(node: c_ast.For, name: str, before: Sequence[c_ast.Node]) -> c_ast.No
 
 
 def _constant_step(step: c_ast.Node, name: str) -> int | None:
-    stepped, amount = _step_of(step)
+    stepped, amount = step_of(step)
     if stepped != name or amount is None:
         return None
     node, sign = amount.plain, 1
     if isinstance(node, c_ast.UnaryOp) and node.op == "-":
         node, sign = node.expr, -1
+    elif isinstance(node, c_ast.BinaryOp) and node.left is ZERO:
+        node, sign = node.right, -1
     value = int(node.value) if isinstance(node, c_ast.Constant) and node.value.isdigit() else 0
     return sign * value or None
 
 
-def _step_of(node: c_ast.Node) -> tuple[str | None, Amount | None]:
+def step_of(node: c_ast.Node) -> tuple[str | None, Amount | None]:
     """The variable that a statement steps, and by how much; no amount where it is set to something else."""
     if is_step(node) and isinstance(node.expr, c_ast.ID):
         amount = ONE if "++" in node.op else c_ast.UnaryOp("-", ONE, node.coord)

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from pycparser import c_ast
 
-from polysched.scop.c_frontend.declarations.bindings import addressed_names, assigned_names
+from polysched.scop.c_frontend.declarations.bindings import assigned_names
 from polysched.scop.c_frontend.declarations.c_types import Scalar
-from polysched.scop.c_frontend.declarations.literals import integer_constant
+from polysched.scop.c_frontend.declarations.definitions import constant_before
 from polysched.scop.c_frontend.declarations.scopes import Origin, Symbol
 from polysched.scop.c_frontend.extraction import Affine, Extraction
 from polysched.scop.c_frontend.parse import everything
@@ -30,7 +30,7 @@ def entry_value(x: Extraction, symbol: Symbol, at: c_ast.Node) -> Affine | None:
         return None
     if any(isinstance(n, c_ast.Decl) and n.name == symbol.name for item in x.region.items for n in everything(item)):
         return None
-    constant = _constant_before(x.region.before, symbol.name)
+    constant = constant_before(x.region.before, symbol.name)
     low, high = ctype.dtype.value_range()
     if constant is not None and low <= constant <= high:
         return Affine(polyhedra.constant(constant), ctype.dtype)
@@ -38,8 +38,14 @@ def entry_value(x: Extraction, symbol: Symbol, at: c_ast.Node) -> Affine | None:
     if key not in x.parameters:
         name = x.fresh(f"{symbol.name}_first")
         x.add_parameter(key, Parameter(name, ctype.dtype))
-        x.saved.append(f"const {ctype.dtype.c_name} {name} = {symbol.name};")
+        x.saved.append(at_region_start(name, symbol))
     return Affine(polyhedra.symbol(x.parameters[key].name), ctype.dtype)
+
+
+def at_region_start(name: str, symbol: Symbol) -> str:
+    """The declaration of a name for the value of an integer where the region begins."""
+    assert isinstance(symbol.ctype, Scalar)
+    return f"const {symbol.ctype.dtype.c_name} {name} = {symbol.name};"
 
 
 def _is_own(x: Extraction, symbol: Symbol) -> bool:
@@ -63,18 +69,3 @@ def _until(items: tuple[c_ast.Node, ...], at: c_ast.Node) -> Iterator[c_ast.Node
             if node is at:
                 return
             yield node
-
-
-def _constant_before(before: tuple[c_ast.Node, ...], name: str) -> int | None:
-    """The constant that the last statement in front of the region which names a variable sets it to."""
-    for item in reversed(before):
-        if any(isinstance(n, c_ast.Label | c_ast.Case | c_ast.Default) for n in everything(item)):
-            return None
-        value = item.init if isinstance(item, c_ast.Decl) and item.name == name else item.rvalue if (
-            isinstance(item, c_ast.Assignment) and item.op == "=" and isinstance(item.lvalue, c_ast.ID)
-            and item.lvalue.name == name) else None
-        if value is not None:
-            return integer_constant(value)
-        if name in assigned_names(item) or name in addressed_names(item):
-            return None
-    return None

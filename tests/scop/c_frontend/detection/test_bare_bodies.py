@@ -46,6 +46,9 @@ TAKEN = {
     "cases with names of their own": "enum { E = 4 }; switch (n % 2) { case 0: ; int E = m; a[0] += 1;\n"
                                      "for (int i = 0; i < E; i++) a[i] += b[i]; break; case 1: E = n;\n"
                                      "for (int i = 0; i < E; i++) a[i] -= b[i]; }",
+    "what a case declares, others see": "unsigned char k = 3; switch (n % 2) { case 1: a[0] = k; int k = n / 2;\n"
+                                        "for (int i = 0; i < k; i++) a[i] += i; break; case 0: k = n; a[1] = k;\n"
+                                        "for (int i = 0; i < k; i++) a[i] -= 2 * i; }\na[8000] = k;",
     "a case that is left early": f"switch (n % 2) {{ case 1: if (more(2)) {{ {ADD} break; }} {TAKE} default: {ADD} }}",
     "a macro's loop around": f"REPEATED(3) {ADD}",
     "a macro's branch around": f"UNLESS(n > 7) {ADD}",
