@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 
 from pycparser import c_ast
 
@@ -129,8 +130,9 @@ def _cast(node: c_ast.Node, wanted: DType) -> c_ast.Node:
     return c_ast.Cast(c_ast.Typename(None, [], None, named), node, node.coord)
 
 
-def constant_before(before: tuple[c_ast.Node, ...], name: str) -> int | None:
-    """The constant that the last statement in front of the region which names a variable sets it to."""
+def constant_before(before: Sequence[c_ast.Node], name: str, dtype: DType) -> int | None:
+    """The constant of its type that the last statement in front of the region which names a variable sets it to."""
+    low, high = dtype.value_range()
     for item in reversed(before):
         if any(isinstance(n, c_ast.Label | c_ast.Case | c_ast.Default) for n in everything(item)):
             return None
@@ -138,7 +140,8 @@ def constant_before(before: tuple[c_ast.Node, ...], name: str) -> int | None:
             isinstance(item, c_ast.Assignment) and item.op == "=" and isinstance(item.lvalue, c_ast.ID)
             and item.lvalue.name == name) else None
         if value is not None:
-            return integer_constant(value)
+            constant = integer_constant(value)
+            return constant if constant is not None and low <= constant <= high else None
         if name in assigned_names(item) or name in addressed_names(item):
             return None
     return None

@@ -71,9 +71,8 @@ class Starts:
 
     def _first(self, symbol: Symbol, node: c_ast.For) -> c_ast.Node:
         assert isinstance(symbol.ctype, Scalar)
-        low, high = symbol.ctype.dtype.value_range()
-        constant = constant_before(tuple(self.before), symbol.name)
-        if constant is not None and low <= constant <= high:
+        constant = constant_before(self.before, symbol.name, symbol.ctype.dtype)
+        if constant is not None:
             return c_ast.Constant("int", str(constant), node.coord)
         name = self.fresh(symbol.name)
         self.scope.levels[-1].enter("symbols", name, Symbol(

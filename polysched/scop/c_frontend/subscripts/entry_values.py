@@ -30,9 +30,8 @@ def entry_value(x: Extraction, symbol: Symbol, at: c_ast.Node) -> Affine | None:
         return None
     if any(isinstance(n, c_ast.Decl) and n.name == symbol.name for item in x.region.items for n in everything(item)):
         return None
-    constant = constant_before(x.region.before, symbol.name)
-    low, high = ctype.dtype.value_range()
-    if constant is not None and low <= constant <= high:
+    constant = constant_before(x.region.before, symbol.name, ctype.dtype)
+    if constant is not None:
         return Affine(polyhedra.constant(constant), ctype.dtype)
     key = (symbol, "first")
     if key not in x.parameters:

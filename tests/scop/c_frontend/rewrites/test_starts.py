@@ -33,10 +33,11 @@ def test_it_starts_where_the_region_does(name: str, tmp_path: Path) -> None:
     assert same_output(tmp_path, text, MAIN).regions
 
 
-def test_a_loop_that_runs_again_has_no_start_of_its_own(tmp_path: Path) -> None:
+def test_a_loop_that_runs_again_starts_anew_each_time(tmp_path: Path) -> None:
     text = ("int f(int n, int m, double *restrict a, double *restrict b) {\n int k = n;\n"
             " for (int t = 0; t < 3; t++) { while (k > m) { *b++ += a[t]; k--; } k = n; }\n return k;\n}\n")
-    same_output(tmp_path, text, MAIN)
+    made = same_output(tmp_path, text, MAIN).text
+    assert made.index("for (int t") < made.index("const int k_in1 = k;")
 
 
 def test_the_name_of_the_start_is_one_of_the_region() -> None:
