@@ -39,17 +39,23 @@ STEPS: Mapping[Rewrite, str] = {
     rerolled: "statements that are written out as a loop"}
 """The steps, and how a program is read behind each, in words."""
 MOST_REWRITES = LIMITS.most_rewrites
+MOST_ROUNDS = LIMITS.most_rounds
 
 
 def canonical_form(dependences: Dependences) -> Dependences:
     """The program in the words in which instructions are described; the same object where it is.
 
-    Steps that need more isl operations than there are leave the program as it is.
+    The steps are taken in turn until none has anything to say: a copy seen through may show a tile, and so on.  Those
+    that need more isl operations than there are leave the program as it is.
     """
     name = dependences.scop.name
     with one_budget() as asked:
-        for step, words in STEPS.items():
-            dependences = _repeated(step, words, dependences)
+        quiet = 0   # so many steps in a row have had nothing more to say
+        for step, words in tuple(STEPS.items()) * MOST_ROUNDS:
+            before, dependences = dependences, _repeated(step, words, dependences)
+            quiet = quiet + 1 if dependences is before else 1
+            if quiet == len(STEPS):
+                break
     if asked.refused:
         logger.info("function %s: whether instructions compute parts of it was not fully looked into: that %s",
                     name, asked.words)
