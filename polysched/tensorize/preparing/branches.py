@@ -115,9 +115,10 @@ def _at_once(scop: Scop, statement: Statement, *, anywhere: bool) -> Scop | None
 
 
 def _may_be_written(scop: Scop, statement: Statement, name: str) -> bool:
-    """Whether the old value may be written to an element that some way leaves alone; sums of conditions stay."""
-    return may_always_be_written(scop, statement, statement.access(name)) and all(
-        a.op is None for a in assignments(statement.body))
+    """Whether the old value may be written to an element that some way leaves alone; a sum of one element stays."""
+    items = list(assignments(statement.body))
+    return may_always_be_written(scop, statement, statement.access(name)) and (
+        len(items) > 1 or all(a.op is None for a in items))
 
 
 def _may_be_read(scop: Scop, statement: Statement, name: str) -> bool:

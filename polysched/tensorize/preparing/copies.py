@@ -117,7 +117,7 @@ def _copy(dependences: Dependences, reader: Statement, read: Access) -> _Copy | 
     items = list(assignments(reader.body))
     named = {e.reference for a in reader.accesses for s in a.subscripts for e in walk(s) if isinstance(e, Load)}
     if not pairs or not items or read.reference in named or not all(isinstance(b, Assign | If) for b in reader.body) \
-            or any(i.read == read.reference for i in items):   # it is the old value of a compound assignment
+            or read.array in {a.array for a in reader.writes}:   # an old value, or another element of what is changed
         return None
     pieces = [_piece(scop, reader, p) for p in pairs]
     if any(p is None for p in pieces) or not _covers(scop, reader, known := [p for p in pieces if p is not None]):
@@ -130,7 +130,12 @@ def _copy(dependences: Dependences, reader: Statement, read: Access) -> _Copy | 
 
 
 def _is_worth_it(scop: Scop, reader: Statement, read: Access, copies: Sequence[_Piece], padded: bool) -> bool:
-    """Whether an instruction may have use for what is copied: sums read it, or it is carried to later iterations."""
+    """Whether an instruction may have use for what is copied: sums read it, or it is carried to later iterations.
+
+    What is also changed in place, as by a compare-exchange, is read there.
+    """
+    if not all(_converts(s) for s in scop.statements if any(a.array == read.array for a in s.writes)):
+        return False
     if _is_sum(reader):
         return not padded or all(a.dtype.is_integer for a in assignments(reader.body))
     carried = len(copies) > 1 and not padded and len(reader.body) == 1 and isinstance(reader.body[0], Assign)

@@ -9,7 +9,7 @@ from polysched.tensorize.description.python_emulator import as_list, emulated
 from polysched.tensorize.description.reading import parse
 from polysched.tensorize.description.semantics import Local, Loop, Update
 
-ARRAYS = "int32_t P[4], int16_t Q[4], int32_t R[5], const int32_t A[4], const uint8_t B[4]"
+ARRAYS = "int32_t P[4], int16_t Q[4], int32_t R[8], const int32_t A[4], const uint8_t B[4]"
 READ = {   # body, how many locals keep old values, how many elements are written
     "a swap": ("if (P[i] > R[i]) { int32_t t = P[i]; P[i] = R[i]; R[i] = t; }", 1, 2),
     "one way": ("if (A[i] > P[i]) P[i] = A[i];", 0, 1),
@@ -18,7 +18,8 @@ READ = {   # body, how many locals keep old values, how many elements are writte
     "a maximum and its place": ("if (A[i] > P[i]) { P[i] = A[i]; Q[i] = i; }", 1, 2),
     "written twice": ("if (B[i] < 9) { P[i] = A[i]; P[i] = P[i] * 2; }", 0, 1),
     "a narrow element": ("if (A[i] > 0) { Q[i] = A[i]; P[i] = Q[i]; }", 0, 2),
-    "neighbours": ("if (R[i] > R[i + 1]) { int32_t t = R[i]; R[i] = R[i + 1]; R[i + 1] = t; }", 1, 2),
+    "neighbours": ("if (R[2 * i] > R[2 * i + 1]) { int32_t t = R[2 * i]; R[2 * i] = R[2 * i + 1]; R[2 * i + 1] = t; }",
+                   1, 2),
     "what is not computed": ("if (B[i] != 0) P[i] = A[i] / B[i]; else P[i] = 0;", 0, 1),
     "the same name twice": ("if (A[i] > 0) { int32_t t = A[i]; P[i] = t; } "
                             "if (A[i] < 0) { int16_t t = A[i]; Q[i] = t; }", 0, 2),
