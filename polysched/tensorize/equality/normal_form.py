@@ -247,7 +247,8 @@ class Normaliser:
         return max(-number + 1, min(low, 0)), min(number - 1, max(high, 0))
 
     def _choice(self, e: Select) -> Form:
-        """Minima and maxima in every spelling of the comparison get one name."""
+        """Minima and maxima in every spelling of the comparison get one name, and so do tests for zero."""
+        e = _by_truth(e)
         condition = e.condition
         if isinstance(condition, Binary) and condition.op in ("<", "<=", ">", ">="):
             common = usual_conversion(condition.left.dtype, condition.right.dtype)
@@ -258,6 +259,10 @@ class Normaliser:
                     f.exact or f.dtype.is_float for f in (left, right, then, other, *forms)):
                 smaller = (then.terms == left.terms) == (condition.op in ("<", "<="))
                 return self._extremum("min" if smaller else "max", forms, e.dtype)
+        if isinstance(condition, Binary) and condition.op in (">=", "<=") and condition.left.dtype.is_integer \
+                and condition.right.dtype.is_integer:   # of floats neither may hold
+            opposite = Binary("<" if condition.op == ">=" else ">", condition.left, condition.right, condition.dtype)
+            return self._choice(Select(opposite, e.otherwise, e.then, e.dtype))
         sides = [self.form(x) for x in (e.then, e.otherwise)]
         if e.dtype.is_float:
             sides = [self._converted(f, e.dtype) for f in sides]
@@ -341,6 +346,28 @@ class Normaliser:
             ends = [a * b for a in (left.low, left.high) for b in (right.low, right.high)]
             known = min(ends), max(ends)
         return self._known(terms, dtype, known)
+
+
+def _by_truth(e: Select) -> Select:
+    """A choice by a test for zero as one by the number: `x != 0 ? a : b` and `!x ? b : a` are `x ? a : b`."""
+    then, otherwise = e.then, e.otherwise
+    match e.condition:
+        case Unary(op="!"):
+            inner, then, otherwise = e.condition.operand, otherwise, then
+        case Binary(op="!=") if (found := _other_than_zero(e.condition)) is not None:
+            inner = found
+        case Binary(op="==") if (found := _other_than_zero(e.condition)) is not None:
+            inner, then, otherwise = found, otherwise, then
+        case _:
+            return e
+    return _by_truth(Select(inner, then, otherwise, e.dtype))
+
+
+def _other_than_zero(e: Binary) -> Expr | None:
+    """What a comparison compares with zero; None for others."""
+    sides = [s.operand if isinstance(s, Cast) and isinstance(s.operand, Literal) else s for s in (e.left, e.right)]
+    zero = [isinstance(s, Literal) and s.value == 0 for s in sides]
+    return e.right if zero[0] else e.left if zero[1] else None
 
 
 def _conversion(form: Form, dtype: DType) -> str:

@@ -126,7 +126,8 @@ def _combinations(fragment: Fragment, intrinsic: Intrinsic,
                   candidates: Sequence[Expr]) -> Iterator[Iterator[tuple[Expr, ...]]]:
     """Elements of the program first; where these do not do, whatever it computes of them, and its numbers.
 
-    The bits of an element are those of a number with the other sign, too: `clz` of an `int` counts those of an unsigned.
+    The bits of an element are those of a number with the other sign, too: `clz` of an `int` counts those of an
+    `unsigned`.
     """
     loads = [e for e in candidates if isinstance(e, Load)]
     candidates = [*candidates, *(e for e in _of_other_sign(loads, intrinsic.contraction.input_dtypes)

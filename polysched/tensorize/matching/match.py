@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -53,7 +54,7 @@ from polysched.tensorize.proofs.ideal import (
     overwrites,
     sums_from_zero,
 )
-from polysched.tensorize.proofs.instances import left_out, missing_instances
+from polysched.tensorize.proofs.instances import first_instances, left_out, missing_instances
 from polysched.tensorize.proofs.isl_check import IslCheck, Refusal
 from polysched.tensorize.proofs.sum_order import reordered, runs_in_order
 from polysched.tensorize.software.conflicts import conflicts
@@ -247,12 +248,22 @@ def _ways(fragment: Fragment, intrinsic: Intrinsic, options: MatchOptions, depen
     """
     yield _of_fragment(fragment, intrinsic, options, dependences, refused, explanations)
     exact = options.rule is Rule.EXACT and not intrinsic.contraction.tables
+    if is_cut(intrinsic) and not found:
+        yield _of_begun_ahead(fragment, intrinsic, options, dependences, refused)
     if options.split and exact:
         yield _of_halves(fragment, intrinsic, options, dependences, refused)
     if options.remainder and exact and not intrinsic.library:
         yield _of_whole(fragment, intrinsic, options, dependences, refused, list(found))
     if exact and intrinsic.contraction.accumulates and not any(map(_of_one_product, found)):
         yield _of_products(fragment, intrinsic, options, dependences, refused)
+
+
+def _of_begun_ahead(fragment: Fragment, intrinsic: Intrinsic, options: MatchOptions, dependences: Dependences,
+                    refused: list[str]) -> Iterator[Match]:
+    """Matches of an instruction that leaves out the first iterations of a dimension, and so of the program's loop."""
+    for loop, steps in itertools.product(fragment.loops[len(fragment.kept):], sorted(first_instances(intrinsic))):
+        ahead = fragment.beginning_ahead(loop.name, steps)
+        yield from _of_fragment(ahead, intrinsic, options, dependences, refused, [])
 
 
 def _of_one_product(m: Match) -> bool:

@@ -85,6 +85,14 @@ def instances(intrinsic: Intrinsic) -> isl.Set:
     return isl.Set.read_from_str(isl.DEFAULT_CONTEXT, text)
 
 
+@lru_cache(maxsize=512)
+def first_instances(intrinsic: Intrinsic) -> frozenset[int]:
+    """Where dimensions begin whose first iterations compute nothing (`for i: for k < i`: the first i is 1)."""
+    computed = instances(intrinsic)
+    return frozenset(int(computed.dim_min_val(at).get_num_si())
+                     for at in range(len(intrinsic.contraction.dimensions))) - {0}
+
+
 def _bounds(d: Dimension) -> str:
     upper = "" if d.upper is None else f" and {d.name} < {_text(d.upper)}"
     return f"{_text(d.lower)} <= {d.name} and 0 <= {d.name} < {d.extent}{upper}"
