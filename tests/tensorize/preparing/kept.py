@@ -34,7 +34,8 @@ def same_values(before: Scop, after: Scop, seeds: int = 2) -> None:
         ran = [{n: a.copy() for n, a in first.items()} for _ in range(2)]
         for scop, arrays in zip((before, after), ran, strict=True):
             arrays |= {a.name: np.zeros(tuple(extents_of(a, {})), a.dtype.name) for a in scop.arrays if a.is_temporary}
-            execute(scop, {}, {a.name: arrays[a.name] for a in scop.arrays}, wrap_signed=True)
+            execute(scop, {p.name: 0 for p in scop.parameters}, {a.name: arrays[a.name] for a in scop.arrays},
+                    wrap_signed=True)
         for array in before.arrays:
             if not array.is_temporary:
                 np.testing.assert_array_equal(ran[1][array.name], ran[0][array.name], err_msg=array.name)

@@ -113,4 +113,4 @@ def test_a_set_of_instances_is_said_as_a_condition(condition: str) -> None:
         return
     again = instances_where(scop, statement, said)
     assert again is not None
-    assert again.is_equal(where.intersect_params(scop.context))
+    assert again.intersect_params(scop.context).is_equal(where.intersect_params(scop.context))
