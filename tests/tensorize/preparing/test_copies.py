@@ -24,14 +24,14 @@ SEEN = {   # body, choices that are left in the reader
     "a number around": ("int T[8][7]; for (int i = 0; i < 8; i++) for (int k = 0; k < 7; k++) T[i][k] = 9; "
                         "for (int i = 0; i < 6; i++) for (int k = 0; k < 7; k++) T[i + 1][k] = A[i][k]; "
                         + PRODUCT.format(7, "T[i + 2][k]", "B[k][j]"), 1),
-    "carried on": ("int p = X[0]; for (int i = 0; i < 6; i++) { int q = X[i + 1]; O[i] = q - p; p = q; }", 0),
+    "carried on": ("int p = X[0]; for (int i = 0; i < 6; i++) { O[i] = X[i + 1] - p; p = X[i + 1]; }", 0),
 }
 LEFT = {
     "two numbers": "int T[8]; for (int i = 0; i < 6; i++) T[i] = X[i]; T[6] = 1; T[7] = 2; "
                    "for (int i = 0; i < 6; i++) for (int k = 0; k < 8; k++) O[i] += T[k];",
     "floats around": "float T[7]; for (int i = 0; i < 6; i++) T[i] = G[i]; T[6] = 0; "
                      "for (int i = 0; i < 6; i++) for (int k = 0; k < 7; k++) F[i] += T[k];",
-    "carried on from elsewhere": "int p = O[0]; for (int i = 0; i < 6; i++) { int q = X[i + 1]; O[i] = q - p; p = q; }",
+    "carried on from elsewhere": "int p = O[0]; for (int i = 0; i < 6; i++) { O[i] = X[i + 1] - p; p = X[i + 1]; }",
     "carried on in place": "int p = X[0]; for (int i = 0; i < 6; i++) { int q = X[i + 1]; X[i] = q - p; p = q; }",
     "changed in place": "int T[8]; for (int i = 0; i < 8; i++) T[i] = X[i]; for (int i = 0; i < 8; i++) T[i] *= T[i]; "
                         "for (int i = 0; i < 6; i++) for (int k = 0; k < 8; k++) O[i] += T[k];",
