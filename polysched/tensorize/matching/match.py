@@ -186,7 +186,7 @@ def _matches(scop: Scop, intrinsic: Intrinsic, chosen: MatchOptions, dependences
     if strange := unhandled_kinds(intrinsic):
         explanations, read = explanations + [not_handled(f.statement.name, intrinsic, strange) for f in read], ()
     elif intrinsic.contraction.others:
-        explanations = _together(scop, intrinsic, chosen, found, refused, sizes=sizes or {}, kept=kept)
+        explanations += _together(scop, intrinsic, chosen, found, refused, sizes=sizes or {}, kept=kept)
         read = ()
     for fragment in read:
         mine: list[Match] = []
