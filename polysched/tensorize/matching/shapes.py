@@ -12,13 +12,19 @@ from polysched.tensorize.software.fragment import Fragment
 
 def _shape_forbids(fragment: Fragment, intrinsic: Intrinsic, checker: IslCheck) -> str:
     """Why the shape of the statement's iterations, or of the operands, suits no mapping; "" where it may."""
-    name, contraction = fragment.statement.name, intrinsic.contraction
+    contraction = intrinsic.contraction
     if own := next((e for e in contraction.inputs if e.array in contraction.written), None):
         return (f"{intrinsic.name} reads {own} while it writes {contraction.written[own.array]}, and no program is "
                 "compared with that")
     if intrinsic.library and checker.shared:
         return (f"several iterations of {intrinsic.name} read one element of its operand {min(checker.shared)}, and "
                 "functions read arrays in place")
+    return _padding_forbids(fragment, intrinsic, checker)
+
+
+def _padding_forbids(fragment: Fragment, intrinsic: Intrinsic, checker: IslCheck) -> str:
+    """Why each element would be assigned several times, or padding would count; "" where neither is so."""
+    name = fragment.statement.name
     if overwrites(intrinsic) and (again := [p.name for p in fragment.loops[len(fragment.kept):]
                                             if p.extent > 1 and p.name not in checker.written]):
         return (f"{name} assigns each element again in every iteration of {again[0]}, and {intrinsic.name} assigns it "

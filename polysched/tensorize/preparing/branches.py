@@ -93,23 +93,30 @@ def _array_by_array(scop: Scop, statement: Statement, *, anywhere: bool) -> Scop
 def _at_once(scop: Scop, statement: Statement, *, anywhere: bool) -> Scop | None:
     """The same where parts read what others write: old values that are read later are kept in temporaries."""
     found = values_behind(scop, statement)
-    if found is None or not found.values or not all(
-            n in found.always or anywhere or _may_be_written(scop, statement, n) for n in found.values):
+    if found is None or not found.values:
         return None
     order = min((list(found.values), list(found.values)[::-1]), key=lambda o: len(_needed_later(o, found.values)))
     kept = _needed_later(order, found.values)
-    if not anywhere and not all(_may_be_read(scop, statement, n) for n in kept):
+    if not anywhere and not (
+            all(_may_be_written(scop, statement, n) for n in found.values if n not in found.always)
+            and all(_may_be_read(scop, statement, n) for n in kept)):
         return None
+    return _in_order(scop, statement, found.values, order, kept)
+
+
+def _in_order(scop: Scop, statement: Statement, values: Mapping[str, Expr], order: Sequence[str],
+              kept: Sequence[str]) -> Scop:
+    """The program with a branch as assignments in this order, behind those of temporaries for what is read later."""
     taken = {s.name for s in scop.statements} | {a.name for a in scop.arrays}
     names = {n: fresh_name(f"before_{statement.access(n).array}", taken) for n in kept}
-    made = [_keeping(statement, n, names[n], found.values[n].dtype) for n in kept]
-    made += [_setting(statement, n, found.values[n], {k: v for k, v in names.items() if k in order[:at]})
+    made = [_keeping(statement, n, names[n], values[n].dtype) for n in kept]
+    made += [_setting(statement, n, values[n], {k: v for k, v in names.items() if k in order[:at]})
              for at, n in enumerate(order)]
     parts = []
     for at, part in enumerate(made):
         name = statement.name if at == 0 else fresh_name(f"{statement.name}_{at}", taken)
         parts.append(renamed_statement(part, name, {a.reference: f"{name}_{a.reference}" for a in part.accesses}))
-    arrays = tuple(Array(name=names[n], dtype=found.values[n].dtype, storage=Storage.LOCAL, c_element=names[n])
+    arrays = tuple(Array(name=names[n], dtype=values[n].dtype, storage=Storage.LOCAL, c_element=names[n])
                    for n in kept)
     return _placed(replace(scop, arrays=(*scop.arrays, *arrays)), statement, parts)
 

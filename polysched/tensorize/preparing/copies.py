@@ -113,20 +113,28 @@ class _Copy:
 def _copy(dependences: Dependences, reader: Statement, read: Access) -> _Copy | None:
     """What a read reads through, where that is a copy in all instances."""
     scop = dependences.scop
-    pairs = [p for p in dependences.pairs if p.kind is DependenceKind.FLOW and p.sink_reference == read.reference]
-    items = list(assignments(reader.body))
-    named = {e.reference for a in reader.accesses for s in a.subscripts for e in walk(s) if isinstance(e, Load)}
-    if not pairs or not items or read.reference in named or not all(isinstance(b, Assign | If) for b in reader.body) \
-            or read.array in {a.array for a in reader.writes}:   # an old value, or another element of what is changed
-        return None
-    pieces = [_piece(scop, reader, p) for p in pairs]
-    if any(p is None for p in pieces) or not _covers(scop, reader, known := [p for p in pieces if p is not None]):
-        return None
-    numbers = {p.value for p in known if p.copied is None}
-    copies = tuple(p for p in known if p.copied is not None)
-    if not copies or len(numbers) > 1 or not _is_worth_it(scop, reader, read, copies, bool(numbers)):
+    pieces = _pieces(dependences, reader, read) if _may_be_put(reader, read) else ()
+    numbers = {p.value for p in pieces if p.copied is None}
+    copies = tuple(p for p in pieces if p.copied is not None)
+    useful = copies and len(numbers) < 2 and _is_worth_it(scop, reader, read, copies, bool(numbers))
+    if not useful or not _covers(scop, reader, pieces):
         return None
     return _Copy(reader=reader, read=read, pieces=copies, number=next(iter(numbers), None))
+
+
+def _pieces(dependences: Dependences, reader: Statement, read: Access) -> tuple[_Piece, ...]:
+    """The copies that a read has its values from; none where one of its sources is no copy."""
+    pairs = [p for p in dependences.pairs if p.kind is DependenceKind.FLOW and p.sink_reference == read.reference]
+    found = [_piece(dependences.scop, reader, pair) for pair in pairs]
+    known = tuple(p for p in found if p is not None)
+    return known if len(known) == len(found) else ()
+
+
+def _may_be_put(reader: Statement, read: Access) -> bool:
+    """Whether something else may be read in the place of a read: no subscript, no part of what is changed."""
+    named = {e.reference for a in reader.accesses for s in a.subscripts for e in walk(s) if isinstance(e, Load)}
+    plain = bool(reader.body) and all(isinstance(b, Assign | If) for b in reader.body)
+    return plain and read.reference not in named and read.array not in {a.array for a in reader.writes}
 
 
 def _is_worth_it(scop: Scop, reader: Statement, read: Access, copies: Sequence[_Piece], padded: bool) -> bool:
@@ -234,38 +242,50 @@ def _through(dependences: Dependences, copy: _Copy) -> Dependences | None:
 
 def _seen(dependences: Dependences, copy: _Copy, name: str) -> _Seen | None:
     """The elements of all pieces as one access; None where they are no function of the reader's iterators."""
-    scop, reader = dependences.scop, copy.reader
+    reader, first = copy.reader, copy.pieces[0]
     before, nothing = sources(dependences), union_map_of([])
-    relations, wanted, values = [], [], []
+    relations, wanted = [], []
     for piece in copy.pieces:
         copied = piece.copied
         assert copied is not None
         relations.append(piece.instance.apply_range(copied.relation))
         wanted.append(before.get(copied.reference, nothing).apply_range(isl.UnionMap.from_map(
             piece.instance.reverse())))
-        values.append(rebuild(piece.value, lambda e: Load(name, e.dtype) if isinstance(e, Load) else e))
-    first = copy.pieces[0]
-    assert first.copied is not None
-    if len(copy.pieces) == 1:
-        iterators = _iterators(scop, first.instance, reader, first.writer)
-        if iterators is None:
-            return None
-        relation, subscripts = relations[0], tuple(_moved(s, iterators) for s in first.copied.subscripts)
-        value = _moved(values[0], iterators)
-    else:
-        arrays = {p.copied.array for p in copy.pieces if p.copied is not None}
-        if len(arrays) > 1 or any(v != values[0] for v in values) or any(
-                isinstance(e, IteratorRef | ParameterRef) for e in walk(values[0])):
-            return None
-        relation, value = _union(relations), values[0]
-        made = _subscripts(scop, relation, reader)
-        if made is None:
-            return None
-        subscripts = made
+    one = _of_one_piece(dependences.scop, copy, name) if len(copy.pieces) == 1 else _of_several_pieces(
+        dependences.scop, copy, name, _union(relations))
+    if one is None or first.copied is None:
+        return None
+    value, subscripts = one
     where = _union([p.where for p in copy.pieces]).intersect(reader.domain)
-    relation = relation.intersect_domain(reader.domain).gist_domain(where).intersect_domain(where)
+    relation = _union(relations).intersect_domain(reader.domain).gist_domain(where).intersect_domain(where)
     access = replace(first.copied, reference=name, relation=relation, subscripts=subscripts)
     return _Seen(value=value, access=access, wanted=union_map_of(wanted))
+
+
+def _read_as(piece: _Piece, name: str) -> Expr:
+    """The value of a piece with another name for what it reads."""
+    return rebuild(piece.value, lambda e: Load(name, e.dtype) if isinstance(e, Load) else e)
+
+
+def _of_one_piece(scop: Scop, copy: _Copy, name: str) -> tuple[Expr, tuple[Expr, ...]] | None:
+    """The value and the subscripts of what is read, in terms of the reader's iterators."""
+    (piece,) = copy.pieces
+    iterators = _iterators(scop, piece.instance, copy.reader, piece.writer)
+    if iterators is None or piece.copied is None:
+        return None
+    return _moved(_read_as(piece, name), iterators), tuple(_moved(s, iterators) for s in piece.copied.subscripts)
+
+
+def _of_several_pieces(scop: Scop, copy: _Copy, name: str,
+                       relation: isl.Map) -> tuple[Expr, tuple[Expr, ...]] | None:
+    """The same where several statements copy elements of one array in one way."""
+    values = {_read_as(p, name) for p in copy.pieces}
+    arrays = {p.copied.array for p in copy.pieces if p.copied is not None}
+    value = values.pop()
+    if values or len(arrays) > 1 or any(isinstance(e, IteratorRef | ParameterRef) for e in walk(value)):
+        return None
+    subscripts = _subscripts(scop, relation, copy.reader)
+    return None if subscripts is None else (value, subscripts)
 
 
 def _moved(e: Expr, iterators: Mapping[str, Expr]) -> Expr:

@@ -87,3 +87,16 @@ def test_a_maximum_and_its_place_are_two_results_of_one_instruction(tmp_path: Pa
             "if (m[i] < a[r][i]) { m[i] = a[r][i]; p[i] = k[i]; }")
     scop = described.program("int32_t m[19], int32_t p[19], int32_t a[3][19], int32_t k[19]", body)
     assert described.executes(scop, described.matched(scop, largest), tmp_path)
+
+
+def test_a_swap_by_a_branch_is_a_compare_exchange(tmp_path: Path) -> None:
+    swap = "if ({0} > {1}) {{ int32_t t = {0}; {0} = {1}; {1} = t; }}"
+    ordered = described.unit("ordered", "int32_t P[8], int32_t Q[8]",
+                             f"for (int i = 0; i < 8; i++) {swap.format('P[i]', 'Q[i]')}")
+    body = f"for (int i = 0; i < 19; i++) {{ int a = p[i], b = q[i]; {swap.format('a', 'b')} p[i] = a; q[i] = b; }}"
+    scop = described.program("int32_t p[19], int32_t q[19]", body)
+    assert described.executes(scop, described.matched(scop, ordered), tmp_path) == 1
+    alone = described.program("int32_t p[19], int32_t q[19]",
+                              f"for (int i = 0; i < 19; i++) {swap.format('p[i]', 'q[i]')}")
+    words = "\n".join(map(str, described.matched(alone, ordered).explanations))
+    assert "nothing else writes p, which may be read-only" in words
