@@ -243,6 +243,8 @@ def _through(dependences: Dependences, copy: _Copy) -> Dependences | None:
 def _seen(dependences: Dependences, copy: _Copy, name: str) -> _Seen | None:
     """The elements of all pieces as one access; None where they are no function of the reader's iterators."""
     reader, first = copy.reader, copy.pieces[0]
+    if len({p.copied.array for p in copy.pieces if p.copied is not None}) > 1:
+        return None
     before, nothing = sources(dependences), union_map_of([])
     relations, wanted = [], []
     for piece in copy.pieces:
@@ -278,11 +280,10 @@ def _of_one_piece(scop: Scop, copy: _Copy, name: str) -> tuple[Expr, tuple[Expr,
 
 def _of_several_pieces(scop: Scop, copy: _Copy, name: str,
                        relation: isl.Map) -> tuple[Expr, tuple[Expr, ...]] | None:
-    """The same where several statements copy elements of one array in one way."""
+    """The same where several statements copy elements of one array, in one way."""
     values = {_read_as(p, name) for p in copy.pieces}
-    arrays = {p.copied.array for p in copy.pieces if p.copied is not None}
     value = values.pop()
-    if values or len(arrays) > 1 or any(isinstance(e, IteratorRef | ParameterRef) for e in walk(value)):
+    if values or any(isinstance(e, IteratorRef | ParameterRef) for e in walk(value)):
         return None
     subscripts = _subscripts(scop, relation, copy.reader)
     return None if subscripts is None else (value, subscripts)
