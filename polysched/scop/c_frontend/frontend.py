@@ -222,7 +222,9 @@ def _accepted(source: SourceFile, located: Sequence[SyntaxRegion], read: Callabl
     for region in located:
         try:
             accepted.append(read(region))
-        except (UnsupportedScopError, BudgetExceededError) as error:
+        except UsageError:
+            raise
+        except PolyschedError as error:
             refused(SourceLocation(source.path, region.text_region.first_line), error)
     return tuple(accepted)
 
@@ -231,7 +233,7 @@ def _nothing_detected(source: SourceFile, refusal: PolyschedError | None) -> Pol
     if refusal is None:
         return UnsupportedScopError("the file has no loop whose text can be found",
                                     where=SourceLocation(source.path), hint=HINT)
-    if isinstance(refusal, BudgetExceededError):
+    if not isinstance(refusal, UnsupportedScopError):
         return refusal
     return UnsupportedScopError(
         f"nothing in the file can be represented; the first refusal of an innermost loop: {refusal.problem}",
@@ -402,7 +404,8 @@ def _rewritten(written: SyntaxRegion, items: Sequence[c_ast.Node], scope: Scope,
     made = MemoryCalls(types, functions, inliner.fresh).statements(Structures(types, inliner.fresh).statements(made))
     plain = _plain_names(written, scope, made)
     starts = Starts(scope, plain, written.before, inliner.fresh)
-    made = starts.statements(counted_loops(Increments(plain).statements(made), written.before))
+    split = Increments(plain, types.steps_back).statements(made)
+    made = starts.statements(counted_loops(split, written.before))
     inductions = Inductions(scope, StepTypes(LvalueTypes(scope), plain), Liveness(written), inliner.fresh,
                             starts=starts.saved)
     made = inductions.statements(made)

@@ -23,6 +23,7 @@ from polysched.scop.c_frontend.declarations.bindings import (
     stepped_name,
 )
 from polysched.scop.c_frontend.parse import everything, is_step, replace_child
+from polysched.scop.c_frontend.rewrites.bodies import BODIES
 from polysched.scop.c_frontend.rewrites.late_arguments import (
     Changes,
     FunctionFacts,
@@ -30,11 +31,18 @@ from polysched.scop.c_frontend.rewrites.late_arguments import (
     keeps_a_state,
     own_names,
 )
+from polysched.scop.c_frontend.rewrites.returns import (
+    body_of,
+    has_effect,
+    jumps,
+    returns_nothing,
+    with_result,
+    without_returns,
+)
 from polysched.scop.limits import LIMITS
 
 UNSET = "polysched_unset"
 """Stands for the value of a variable that has none yet."""
-BODIES = ("stmt", "iftrue", "iffalse")
 MOST_NODES = LIMITS.inlined_nodes
 MOST_NODES_INLINED = LIMITS.inlined_nodes_together
 MOST_CALLS_DEEP = LIMITS.inlined_depth
@@ -99,7 +107,7 @@ class Inliner:
         """
         call = node.init if isinstance(node, c_ast.Decl) else node.rvalue if isinstance(
             node, c_ast.Assignment) else node
-        if not isinstance(call, c_ast.FuncCall) or (isinstance(node, c_ast.Assignment) and _has_effect(node.lvalue)):
+        if not isinstance(call, c_ast.FuncCall) or (isinstance(node, c_ast.Assignment) and has_effect(node.lvalue)):
             return (node,)
         if isinstance(node, c_ast.Decl) and not (_is_scalar(node) and not node.quals and not node.storage):
             return (node,)
@@ -131,7 +139,7 @@ class Inliner:
             return None
         arguments = list(node.args.exprs) if node.args else []
         parameters = tuple(map(self.spelled_out, function_parameters(function)))
-        if len(arguments) != len(parameters) or any(_has_effect(a) for a in arguments):
+        if len(arguments) != len(parameters) or any(has_effect(a) for a in arguments):
             return None
         callee = _Callee(self, function, parameters, arguments, node)
         made = callee.statement(result) if as_statement else callee.inlined()
@@ -203,7 +211,7 @@ class _Callee:
 
     def inlined(self) -> c_ast.Node | None:
         """The body as an expression where the function returns a value, else as a block."""
-        body = list(self.function.body.block_items or [])
+        body = body_of(self.function)
         if returns_nothing(self.function):
             return self.block(body)
         own = [*self.parameters, *(n for n in everything(self.function.body) if isinstance(n, c_ast.Decl))]
@@ -221,7 +229,7 @@ class _Callee:
 
     def statement(self, result: str | None) -> c_ast.Node | None:
         """The body as a block that declares a variable for the result, if one is wanted, and sets it."""
-        body = list(self.function.body.block_items or [])
+        body = body_of(self.function)
         if returns_nothing(self.function):
             return None if result is not None else self.block(body)
         returned = self.function.decl.type.type
@@ -247,8 +255,8 @@ class _Callee:
             elif isinstance(item, c_ast.Compound):
                 return self.expression([*(item.block_items or ()), *items[at + 1:]])
             elif isinstance(item, c_ast.Return) and item.expr is not None:
-                return None if _has_effect(item.expr) else self.substituted(item.expr)
-            elif isinstance(item, c_ast.If) and not _has_effect(item.cond):
+                return None if has_effect(item.expr) else self.substituted(item.expr)
+            elif isinstance(item, c_ast.If) and not has_effect(item.cond):
                 rest = items[at + 1:]
                 saved = dict(self.values)
                 condition = self.substituted(item.cond)
@@ -380,33 +388,9 @@ def _new_value(item: c_ast.Node) -> c_ast.Node | None:
     if is_step(item):
         one = c_ast.Constant("int", "1", item.coord)
         return c_ast.BinaryOp("+" if "++" in item.op else "-", item.expr, one, item.coord)
-    if not isinstance(item, c_ast.Assignment) or _has_effect(item.rvalue):
+    if not isinstance(item, c_ast.Assignment) or has_effect(item.rvalue):
         return None
     return item.rvalue if item.op == "=" else c_ast.BinaryOp(item.op[:-1], item.lvalue, item.rvalue, item.coord)
-
-
-def with_result(node: c_ast.Node, result: str | None) -> c_ast.Node:
-    """A copy of a statement with `{ result = e; return; }` for `return e`; what has an effect stays."""
-    if isinstance(node, c_ast.Return) and node.expr is not None:
-        end = c_ast.Return(None, node.coord)
-        if result is None:
-            return node if _has_effect(node.expr) or _calls(node.expr) else end
-        return c_ast.Compound([c_ast.Assignment("=", c_ast.ID(result, node.coord), node.expr, node.coord), end],
-                              node.coord)
-    made = copy.copy(node)
-    for name, child in node.children():
-        if name in BODIES or name.startswith("block_items"):
-            replace_child(made, name, with_result(child, result))
-    return made
-
-
-def jumps(items: list[c_ast.Node]) -> bool:
-    """Whether control may go elsewhere than to the end of the statements."""
-    return any(isinstance(n, c_ast.Return | c_ast.Goto | c_ast.Label) for i in items for n in everything(i))
-
-
-def _calls(node: c_ast.Node) -> bool:
-    return any(isinstance(n, c_ast.FuncCall) for n in everything(node))
 
 
 def _calls_function(node: c_ast.Node, name: str) -> bool:
@@ -414,58 +398,10 @@ def _calls_function(node: c_ast.Node, name: str) -> bool:
                for n in everything(node))
 
 
-def without_returns(items: list[c_ast.Node]) -> list[c_ast.Node]:
-    """Statements that return nothing, with what a `return` skips under the opposite condition.
-
-    Rewrite:  if (c) return; rest   ->   if (!c) { rest }
-    """
-    items = _opened(items)
-    for at, item in enumerate(items):
-        if isinstance(item, c_ast.Return) and item.expr is None:
-            return items[:at]
-        if isinstance(item, c_ast.Compound) and at == len(items) - 1:
-            return [*items[:at], c_ast.Compound(without_returns(_block(item)), item.coord)]
-        if isinstance(item, c_ast.If) and item.iffalse is None:
-            then = _opened(_block(item.iftrue))
-            if then and isinstance(then[-1], c_ast.Return) and then[-1].expr is None and not _has_effect(item.cond):
-                rest = c_ast.Compound(without_returns(items[at + 1:]), item.coord)
-                return [*items[:at], _either(item, then[:-1], rest)]
-    return items
-
-
-def _opened(items: list[c_ast.Node]) -> list[c_ast.Node]:
-    """Statements with those of a block in its place where it ends with a `return` and declares nothing."""
-    return [part for item in items for part in (_block(item) if _ends(item) else [item])]
-
-
-def _either(choice: c_ast.If, then: list[c_ast.Node], rest: c_ast.Compound) -> c_ast.If:
-    """Statements under the condition of a choice, if there are any, and others under the opposite one."""
-    if then:
-        return c_ast.If(choice.cond, c_ast.Compound(then, choice.coord), rest, choice.coord)
-    return c_ast.If(c_ast.UnaryOp("!", choice.cond, choice.coord), rest, None, choice.coord)
-
-
-def _ends(node: c_ast.Node) -> bool:
-    """Whether a block ends with a `return` and declares nothing."""
-    items = _block(node)
-    return (isinstance(node, c_ast.Compound) and bool(items) and isinstance(items[-1], c_ast.Return)
-            and not any(isinstance(item, c_ast.Decl) for item in items))
-
-
 def _block(node: c_ast.Node | None) -> list[c_ast.Node]:
     if node is None:
         return []
     return list(node.block_items or []) if isinstance(node, c_ast.Compound) else [node]
-
-
-def _has_effect(node: c_ast.Node) -> bool:
-    return any(isinstance(n, c_ast.Assignment) or is_step(n) for n in everything(node))
-
-
-def returns_nothing(function: c_ast.FuncDef) -> bool:
-    result = function.decl.type.type
-    names = getattr(getattr(result, "type", None), "names", None)
-    return isinstance(result, c_ast.TypeDecl) and names == ["void"]
 
 
 def _is_scalar(declaration: c_ast.Decl) -> bool:
@@ -476,7 +412,7 @@ def _is_plain_variable(declaration: c_ast.Decl) -> bool:
     """Whether a declaration makes one variable whose first value is an expression, if it has one, without effect."""
     first = declaration.init
     return _is_scalar(declaration) and not isinstance(first, c_ast.InitList) and (
-        first is None or not _has_effect(first))
+        first is None or not has_effect(first))
 
 
 def _is_fixed(argument: c_ast.Node, changed: frozenset[str]) -> bool:
