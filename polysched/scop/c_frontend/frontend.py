@@ -35,11 +35,22 @@ from polysched.scop.c_frontend.declarations.scopes import Origin, Scope, Symbol
 from polysched.scop.c_frontend.declarations.written_loops import loop_text
 from polysched.scop.c_frontend.detection.autodetect import detect
 from polysched.scop.c_frontend.detection.bare_bodies import block_bare_bodies
+from polysched.scop.c_frontend.detection.certain_refusals import certain_refusal
 from polysched.scop.c_frontend.detection.name_reads import FileReads, file_reads
 from polysched.scop.c_frontend.expressions import calls_the_unknown, may_have_effects
 from polysched.scop.c_frontend.extraction import Extraction
 from polysched.scop.c_frontend.inferred_effects import InferredEffects
-from polysched.scop.c_frontend.parse import LOOPS, SyntaxRegion, copied, everything, find_syntax_regions, parse, place
+from polysched.scop.c_frontend.parse import (
+    LOOPS,
+    SyntaxRegion,
+    copied,
+    everything,
+    find_syntax_regions,
+    keep_bodies,
+    parse,
+    place,
+)
+from polysched.scop.c_frontend.remarks import REMARKS
 from polysched.scop.c_frontend.rewrites.addresses import without_idle_addresses
 from polysched.scop.c_frontend.rewrites.amounts import StepTypes
 from polysched.scop.c_frontend.rewrites.countdown import plain_countdowns
@@ -48,9 +59,9 @@ from polysched.scop.c_frontend.rewrites.early_calls import EarlyCalls
 from polysched.scop.c_frontend.rewrites.effect_calls import EffectCalls, heads_of
 from polysched.scop.c_frontend.rewrites.increments import Increments
 from polysched.scop.c_frontend.rewrites.induction import Inductions
-from polysched.scop.c_frontend.rewrites.inline import Inliner
+from polysched.scop.c_frontend.rewrites.inline import Inliner, is_large
 from polysched.scop.c_frontend.rewrites.lvalue_types import LvalueTypes
-from polysched.scop.c_frontend.rewrites.memory_calls import MemoryCalls
+from polysched.scop.c_frontend.rewrites.memory_calls import COPIES, MemoryCalls
 from polysched.scop.c_frontend.rewrites.parameter_steps import ParameterSteps, changed_names, declarations
 from polysched.scop.c_frontend.rewrites.pointers import LocalPointers
 from polysched.scop.c_frontend.rewrites.starts import Starts
@@ -187,6 +198,7 @@ def _regions(source: SourceFile, pure: frozenset[str], judge: Callable[[Scop], P
 def _reading(source: SourceFile, tree: c_ast.FileAST, preprocessed: str, pure: frozenset[str],
              left: Callable[[], float]) -> tuple[Callable[..., Scop], Mapping[str, DeclaredEffects], Infer]:
     """What makes the Scop of a region of a file, the effects that the file declares, and what finds others."""
+    keep_bodies(tree)
     effects: Mapping[str, DeclaredEffects] = {}
     if _PRAGMA.search(preprocessed):
         pure, effects = pure | _declared_pure(tree), declared_effects(source.path, tree)
@@ -266,7 +278,10 @@ def _extract(source: SourceFile, tree: c_ast.FileAST, region: SyntaxRegion, *, p
              left: Callable[[], float], infer: Infer,
              whole_loops: bool = True) -> Scop:
     functions = {f.decl.name: f for f in tree.ext if isinstance(f, c_ast.FuncDef)}
-    _check_ahead(source.path, region, {*functions, *pure, *effects}, in_time=left() > 0, found=not whole_loops)
+    _check_in_time(source.path, region, left())
+    if not whole_loops:
+        _check_found(source.path, region, {*functions, *pure, *effects}, lambda name: _is_unknown(
+            name, functions, {*pure, *effects}, infer))
     check_directives(source.path, source.text, region)
     scope = scope_at(tree, region)
     check_private_copies(source.path, scope, region)
@@ -283,7 +298,7 @@ def _extract(source: SourceFile, tree: c_ast.FileAST, region: SyntaxRegion, *, p
     x = Extraction(path=source.path, bindings=bindings, identifiers=identifiers, pure=pure, functions=functions,
                    effects=frozenset(effects),
                    whole_loops=whole_loops, region=region,
-                   jump_targets=frozenset(n.name for n in everything(region.function) if isinstance(n, c_ast.Goto)))
+                   jump_targets=frozenset(n.name for n in everything(region.function.body, c_ast.Goto)))
     x.saved += [at_region_start(name, symbol) for name, symbol in inductions.starts.items()]
     seconds = min(READING_SECONDS, left())
     scop = with_budget(READING_OPERATIONS, partial(_read, source, x, scope, kept, plain, named, inductions),
@@ -293,30 +308,48 @@ def _extract(source: SourceFile, tree: c_ast.FileAST, region: SyntaxRegion, *, p
     return scop
 
 
-def _check_ahead(path: str, region: SyntaxRegion, known: Container[str], *, in_time: bool, found: bool) -> None:
-    """Refuse what a glance tells, before anything is rewritten.
-
-    Parameters
-    ----------
-    known : functions that may be called.
-    found : the region is a run that was found: a chain of a hundred choices by `strcmp` is tried at each of them.
+def _check_in_time(path: str, region: SyntaxRegion, left: float) -> None:
+    """Refuse what there is no time for.
 
     Raises
     ------
     BudgetExceededError : there is no time left.
-    UnsupportedScopError : the first condition of a run calls a function that nothing is known of.
     """
-    if not in_time:
+    if left <= 0:
         raise _takes_too_long(path, region.items[0], 0.0)
-    if not found:
-        return
-    named = {n.name for n in everything(region.function) if isinstance(n, c_ast.Decl)}
+
+
+def _check_found(path: str, region: SyntaxRegion, known: Container[str], is_unknown: Callable[[str], bool]) -> None:
+    """Refuse what a glance tells of a run that was found: a chain of a hundred choices by `strcmp` is tried at each.
+
+    Parameters
+    ----------
+    known : functions that may be called.
+    is_unknown : whether nothing is known of a function that is called for its effects.
+
+    Raises
+    ------
+    UnsupportedScopError : the first condition of the run calls a function that nothing is known of, or the run can be
+        no region for another reason.
+    """
+    named = {n.name for part in region.function for n in everything(part, c_ast.Decl)}
     for item in region.items:
         while isinstance(item, c_ast.If):
             call = calls_the_unknown(item.cond, known)
             if call is not None and call.name.name not in named:
                 raise may_have_effects(path, call, call.name.name)
             item = item.iffalse
+    refusal = certain_refusal(path, region.items, lambda name: name not in named and is_unknown(name))
+    if refusal is not None:
+        raise refusal
+
+
+def _is_unknown(name: str, functions: Mapping[str, c_ast.FuncDef], known: Container[str], infer: Infer) -> bool:
+    """Whether a call of a function, as a statement, can neither be inlined nor is known for what it reaches."""
+    if name in known or name in REMARKS or name in COPIES or name.startswith("__"):
+        return False
+    function = functions.get(name)
+    return function is None or (is_large(function) and infer(name) is None)
 
 
 def _takes_too_long(path: str, at: c_ast.Node, seconds: float) -> BudgetExceededError:
@@ -361,7 +394,7 @@ def _read(source: SourceFile, x: Extraction, scope: Scope, kept: tuple[c_ast.Dec
 
 def _has_static(function: c_ast.FuncDef) -> bool:
     """Whether variables of a function live on behind its calls."""
-    return any(isinstance(n, c_ast.Decl) and "static" in (n.storage or ()) for n in everything(function.body))
+    return any("static" in (n.storage or ()) for n in everything(function.body, c_ast.Decl))
 
 
 def _dead_after(x: Extraction, liveness: Liveness) -> frozenset[str]:

@@ -158,7 +158,7 @@ class Inliner:
                 or len(self.open_calls) == MOST_CALLS_DEEP):
             return None
         if name not in self.usable:
-            self.usable[name] = sum(1 for _ in everything(function.body)) <= MOST_NODES and not self.captures(function)
+            self.usable[name] = not is_large(function) and not self.captures(function)
         return function if self.usable[name] else None
 
     def fits(self, name: str, made: Sequence[c_ast.Node]) -> bool:
@@ -354,6 +354,11 @@ class _Callee:
         _clear_name(rows)
         return c_ast.Cast(c_ast.Typename(None, [], None, c_ast.PtrDecl([], rows, value.coord), value.coord), value,
                           value.coord)
+
+
+def is_large(function: c_ast.FuncDef) -> bool:
+    """Whether a function is too large to be inlined."""
+    return sum(1 for _ in everything(function.body)) > MOST_NODES
 
 
 def _names_no_object(node: c_ast.Node, name: str, child: c_ast.Node) -> bool:
