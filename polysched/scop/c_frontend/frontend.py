@@ -204,7 +204,8 @@ def _reading(source: SourceFile, tree: c_ast.FileAST, preprocessed: str, pure: f
         pure, effects = pure | _declared_pure(tree), declared_effects(source.path, tree)
     identifiers = frozenset(_IDENTIFIER.findall(preprocessed))
     reads = file_reads(source.path, tree)
-    read = partial(_extract, source, tree, pure=pure, effects=effects, identifiers=identifiers, reads=reads, left=left)
+    read = partial(_extract, source, tree, pure=pure, effects=effects, identifiers=identifiers, reads=reads, left=left,
+                   too_large=set())
     inferred = InferredEffects(tree, lambda region: read(region, infer=infer))
 
     def infer(name: str) -> DeclaredEffects | None:
@@ -275,7 +276,7 @@ def _declared_pure(tree: c_ast.FileAST) -> frozenset[str]:
 
 def _extract(source: SourceFile, tree: c_ast.FileAST, region: SyntaxRegion, *, pure: frozenset[str],
              effects: Mapping[str, DeclaredEffects], identifiers: frozenset[str], reads: FileReads,
-             left: Callable[[], float], infer: Infer,
+             left: Callable[[], float], infer: Infer, too_large: set[str],
              whole_loops: bool = True) -> Scop:
     functions = {f.decl.name: f for f in tree.ext if isinstance(f, c_ast.FuncDef)}
     _check_in_time(source.path, region, left())
@@ -291,7 +292,8 @@ def _extract(source: SourceFile, tree: c_ast.FileAST, region: SyntaxRegion, *, p
     plain = without_declarations(region, kept) if kept else ""
     arrays = {t.name: t.type for t in tree.ext if isinstance(t, c_ast.Typedef) and isinstance(t.type, c_ast.ArrayDecl)}
     calls = EffectCalls(source.path, effects, heads_of(tree), infer)
-    region, inductions = _rewritten(written, region.items, scope, functions, pure, identifiers, arrays, calls)
+    region, inductions = _rewritten(written, region.items, scope, functions, pure, identifiers, arrays, calls,
+                                    too_large)
     for declaration in kept:
         made_assignable(declaration)
     bindings = bind(source.path, scope, region, outliving=kept)
@@ -409,7 +411,8 @@ def _dead_after(x: Extraction, liveness: Liveness) -> frozenset[str]:
 def _rewritten(written: SyntaxRegion, items: Sequence[c_ast.Node], scope: Scope,
                functions: dict[str, c_ast.FuncDef], pure: frozenset[str],
                identifiers: frozenset[str],
-               arrays: Mapping[str, c_ast.ArrayDecl], calls: EffectCalls) -> tuple[SyntaxRegion, Inductions]:
+               arrays: Mapping[str, c_ast.ArrayDecl], calls: EffectCalls,
+               too_large: set[str]) -> tuple[SyntaxRegion, Inductions]:
     """The region in simpler constructs, with the calls of small functions of the file replaced by what they compute.
 
     Parameters
@@ -418,6 +421,7 @@ def _rewritten(written: SyntaxRegion, items: Sequence[c_ast.Node], scope: Scope,
     items : a copy of its statements, which is changed.
     arrays : the types of the file that stand for arrays, by name.
     calls : rewrites the calls of functions whose effects are declared.
+    too_large : functions of the file that grew too large when they were inlined, in any region so far.
     """
     visible = {name for level in scope.levels[1:] for name in level.symbols}
     declared = {n.name: n.type for item in items for n in everything(item) if isinstance(n, c_ast.Decl)}
@@ -429,7 +433,7 @@ def _rewritten(written: SyntaxRegion, items: Sequence[c_ast.Node], scope: Scope,
     for item in items:
         plain_countdowns(item)
     inliner = Inliner(functions, pure | calls.effects.keys(), set(identifiers), frozenset(visible | declared.keys()),
-                      arrays, pointers, walking)
+                      arrays, pointers, walking, too_large=too_large)
     made = tuple(map(without_idle_addresses, EarlyCalls(inliner).statements(inliner.statements(items))))
     made = replace(calls, hidden=frozenset(visible | declared.keys())).statements(made)
     types = LvalueTypes(scope)

@@ -22,7 +22,7 @@ from polysched.scop.c_frontend.declarations.bindings import (
     identifiers_in,
     stepped_name,
 )
-from polysched.scop.c_frontend.parse import everything, is_step, replace_child
+from polysched.scop.c_frontend.parse import copied, everything, is_step, replace_child
 from polysched.scop.c_frontend.rewrites.bodies import BODIES
 from polysched.scop.c_frontend.rewrites.late_arguments import (
     Changes,
@@ -60,11 +60,12 @@ class Inliner:
     taken : names that a new name must avoid.
     shadowed : names that mean something else at the region than at file scope.
     array_types : the types of the file that stand for arrays (`typedef double real3[3];`), by name.
-    too_large : functions that grew too large with what they call: they stay calls.
+    too_large : functions of the file that grew too large, alone or with what they call: they stay calls.
     usable : whether a function is small and means the same at the region, of those that were looked at.
     of_functions : what their texts say, collected once.
     pointers : variables at the region that are arrays or pointers.
     walking : those that the region declares as pointers, perhaps into arrays of other names.
+    grown : nodes of what has taken the places of calls since the outermost one that is open.
     """
 
     functions: dict[str, c_ast.FuncDef]
@@ -75,6 +76,7 @@ class Inliner:
     pointers: set[str] = field(default_factory=set)
     walking: set[str] = field(default_factory=set)
     open_calls: list[str] = field(default_factory=list)
+    grown: int = 0
     counts: dict[str, int] = field(default_factory=dict)
     too_large: set[str] = field(default_factory=set)
     usable: dict[str, bool] = field(default_factory=dict)
@@ -141,14 +143,23 @@ class Inliner:
         parameters = tuple(map(self.spelled_out, function_parameters(function)))
         if len(arguments) != len(parameters) or any(has_effect(a) for a in arguments):
             return None
-        callee = _Callee(self, function, parameters, arguments, node)
-        made = callee.statement(result) if as_statement else callee.inlined()
-        if made is None or sum(1 for _ in everything(made)) > MOST_NODES_INLINED:
+        name, callee = node.name.name, _Callee(self, function, parameters, arguments, node)
+        try:
+            made = callee.statement(result) if as_statement else callee.inlined()
+        except _TooLargeError:
+            self.too_large.add(name)
             return None
-        self.open_calls.append(node.name.name)
+        if made is None or (size := sum(1 for _ in everything(made))) > MOST_NODES_INLINED:
+            return None
+        self.grown = self.grown + size if self.open_calls else size
+        if self.grown > MOST_NODES_IN_ALL:   # the outermost call is given up below
+            return None
+        self.open_calls.append(name)
         made = self.rewrite(made)
         self.open_calls.pop()
-        return None if _calls_function(made, node.name.name) or not self.fits(node.name.name, (made,)) else made
+        if self.grown > MOST_NODES_IN_ALL and not self.open_calls:
+            self.too_large.add(name)
+        return None if _calls_function(made, name) or not self.fits(name, (made,)) else made
 
     def small_function(self, node: c_ast.FuncCall) -> c_ast.FuncDef | None:
         """The function that a call names, where it is one of the file's that may become a part of the region."""
@@ -199,8 +210,19 @@ class Inliner:
                 return name
 
 
+class _TooLargeError(Exception):
+    """What a function becomes grows beyond all measure."""
+
+
 @dataclass
 class _Callee:
+    """One call, and what stands for the names of the function.
+
+    Parameters
+    ----------
+    copies : nodes that were made for it.
+    """
+
     inliner: Inliner
     function: c_ast.FuncDef
     parameters: tuple[c_ast.Decl, ...]
@@ -208,6 +230,7 @@ class _Callee:
     call: c_ast.FuncCall
     values: dict[str, c_ast.Node] = field(default_factory=dict)
     types: dict[str, c_ast.Node] = field(default_factory=dict)
+    copies: int = 0
 
     def inlined(self) -> c_ast.Node | None:
         """The body as an expression where the function returns a value, else as a block."""
@@ -322,9 +345,18 @@ class _Callee:
                         self.inliner.walking.add(new)
 
     def substituted(self, node: c_ast.Node) -> c_ast.Node:
-        """A copy with the callee's names replaced."""
-        if isinstance(node, c_ast.ID):
-            return copy.deepcopy(self.values.get(node.name, node))
+        """A copy with the callee's names replaced.
+
+        Raises
+        ------
+        _TooLargeError : values that stand in others double with each of them.
+        """
+        value = self.values.get(node.name, node) if isinstance(node, c_ast.ID) else None
+        self.copies += 1 if value is None else sum(1 for _ in everything(value))
+        if self.copies > MOST_NODES_IN_ALL:
+            raise _TooLargeError
+        if value is not None:
+            return copied(value)
         made = copy.copy(node)
         if isinstance(node, c_ast.Decl) and node.name in self.values:
             new = self.values[node.name]
