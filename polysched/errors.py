@@ -155,7 +155,7 @@ class FaultError(PolyschedError):
         if isinstance(error, PolyschedError):
             return error
         if isinstance(error, RecursionError):
-            return BudgetExceededError("statements or expressions stand deeper inside one another than Python calls may")
+            return BudgetExceededError("statements or expressions stand deeper inside one another than Python's calls")
         told = " ".join(str(error).split())
         return cls(f"polysched itself fails at it, {type(error).__name__}{f': {told}' if told else ''}",
                    hint="-vv shows where; please report it")

@@ -43,13 +43,15 @@ def test_the_first_refusal_is_remembered() -> None:
 
 def test_a_fault_of_the_program_is_told_of_its_region(caplog: pytest.LogCaptureFixture) -> None:
     for error, told in ((KeyError("S0"), "polysched itself fails at it, KeyError: 'S0'"),
-                        (RecursionError("depth"), "deeper inside one another than Python")):
+                        (RecursionError("depth"), "deeper inside one another than Python)):
         regions = DetectedRegions(refuse(error), trusted=True)
         with caplog.at_level(logging.DEBUG):
             refusal = regions.judge(PLAIN)
-        assert refusal is not None and told in refusal.problem
+        assert refusal is not None
+        assert told in refusal.problem
         assert regions.first_refusal is refusal
-        assert "Traceback" in caplog.text and type(error).__name__ in caplog.text
+        assert "Traceback" in caplog.text
+        assert type(error).__name__ in caplog.text
 
 
 def test_faults_of_the_options_and_of_the_machine_are_no_judgement() -> None:

@@ -182,11 +182,11 @@ class _Listing:
 
 
 _WITHOUT_CHILDREN = (c_ast.ID, c_ast.Constant)
-_KEPT: WeakKeyDictionary[c_ast.Node, _Listing] = WeakKeyDictionary()
+_KEPT: WeakKeyDictionary[c_ast.Compound, _Listing] = WeakKeyDictionary()
 
 
 def keep_bodies(tree: c_ast.FileAST) -> None:
-    """Promise that nothing changes the bodies of a file's functions: each is listed once for all who look through it."""
+    """Promise that nothing changes the bodies of a file's functions: each is listed once for whoever looks."""
     for item in tree.ext:
         if isinstance(item, c_ast.FuncDef):
             _KEPT.setdefault(item.body, _Listing())
@@ -199,7 +199,7 @@ def everything(node: c_ast.Node | None, *kinds: type[c_ast.Node]) -> Iterator[c_
     ----------
     kinds : only nodes of these classes; those of different ones are in no certain order.
     """
-    if (listing := _KEPT.get(node) if node is not None else None) is not None:
+    if (listing := _KEPT.get(node) if isinstance(node, c_ast.Compound) else None) is not None:
         return listing.of(node, kinds)
     return (found for found in _walked(node) if type(found) in kinds) if kinds else _walked(node)
 

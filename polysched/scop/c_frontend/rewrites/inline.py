@@ -149,10 +149,7 @@ class Inliner:
         except _TooLargeError:
             self.too_large.add(name)
             return None
-        if made is None or (size := sum(1 for _ in everything(made))) > MOST_NODES_INLINED:
-            return None
-        self.grown = self.grown + size if self.open_calls else size
-        if self.grown > MOST_NODES_IN_ALL:   # the outermost call is given up below
+        if made is None or not self.grows_by(made):
             return None
         self.open_calls.append(name)
         made = self.rewrite(made)
@@ -160,6 +157,14 @@ class Inliner:
         if self.grown > MOST_NODES_IN_ALL and not self.open_calls:
             self.too_large.add(name)
         return None if _calls_function(made, name) or not self.fits(name, (made,)) else made
+
+    def grows_by(self, made: c_ast.Node) -> bool:
+        """Whether what stands for a call is small, and all that stands for calls in the outermost one, too."""
+        size = sum(1 for _ in everything(made))
+        if size > MOST_NODES_INLINED:
+            return False
+        self.grown = self.grown + size if self.open_calls else size
+        return self.grown <= MOST_NODES_IN_ALL   # else the outermost call is given up, too
 
     def small_function(self, node: c_ast.FuncCall) -> c_ast.FuncDef | None:
         """The function that a call names, where it is one of the file's that may become a part of the region."""

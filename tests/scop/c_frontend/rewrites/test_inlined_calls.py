@@ -27,7 +27,8 @@ static double found(int n, const double *a) { for (int i = 0; i < n; i++) if (a[
 typedef double triple[3];
 static void shifted(triple a, const triple b) { for (int k = 0; k < 3; k++) a[k] += b[k]; a[0] = 1; }
 static double kind(int k, double v) {
-  switch (k % 4) { case 0: return v; case 1: if (v > 2) return 2; else return -v; case 2: k = 9; break; default: return 1; }
+  switch (k % 4) {
+    case 0: return v; case 1: if (v > 2) return 2; else return -v; case 2: k = 9; break; default: return 1; }
   return v * k;
 }
 static int sign(const double *a) { if (a[0] > 3) return 1; else if (a[1] < 2) { return -1; } else return a[2] > 0; }
