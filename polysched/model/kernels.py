@@ -276,7 +276,8 @@ def compile_object(source: Path, target: Path, compiler: Compiler, *, what: str,
                          *(["-fvisibility=hidden"] if hidden else []), "-fno-strict-aliasing", "-c", str(source), "-o",
                          str(target)], folder=target.parent)
     if done.returncode != 0:
-        raise CompileError(f"{compiler} refused {what}", witness=first_lines(done.stderr, str(target.parent)))
+        raise CompileError(f"{compiler} refused {what}", witness=first_lines(done.stderr, str(target.parent)),
+                           hint="name another compiler, by options, on the command line by --cc")
 
 
 def link_library(objects: Sequence[Path], library: Path, compiler: Compiler, *, what: str) -> None:
@@ -294,4 +295,5 @@ def link_library(objects: Sequence[Path], library: Path, compiler: Compiler, *, 
     done = compiler.run(["-shared", "-fPIC", "-o", str(library.absolute()), *map(str, objects), *compiler.openmp_link,
                          "-lm"], folder=folder)
     if done.returncode != 0:
-        raise CompileError(f"{compiler} cannot link {what}", witness=first_lines(done.stderr, str(folder)))
+        raise CompileError(f"{compiler} cannot link {what}", witness=first_lines(done.stderr, str(folder)),
+                           hint="name another compiler, by options, on the command line by --cc")

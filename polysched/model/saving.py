@@ -50,7 +50,8 @@ def save(model: Parts, path: str | Path) -> tuple[Path, Path, Path]:
     """
     library = Path(path)
     if library.suffix != ".so" or not library.parent.is_dir():
-        raise UsageError("a model is saved as a .so file in a folder that is there", witness=str(path))
+        raise UsageError("a model is saved as a .so file in a folder that is there", witness=str(path),
+                         hint="name it like model.so, in a folder that is there")
     prefix, compiler = prefix_of(library.stem), model.compiler
     weights, offsets = weights_of(model.plan.graph.constants)
     header, beside = library.with_name(f"{prefix}.h"), library.with_suffix(".weights")
@@ -82,7 +83,8 @@ def write_source(model: Parts, folder: str | Path, name: str = "model") -> Path:
     try:
         place.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UsageError("the folder cannot be made", where=str(folder), witness=str(error)) from None
+        raise UsageError("the folder cannot be made", where=str(folder), witness=str(error),
+                         hint="name a folder that may be written") from None
     files = {"driver.c": driver_text(model.plan, model.symbols, exported=False),
              "interface.c": interface_text(model.plan, prefix, offsets, weights),
              f"{prefix}.h": header_text(model.plan, prefix), "main.c": main_text(prefix)}

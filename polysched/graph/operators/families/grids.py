@@ -19,10 +19,11 @@ def _types(site: Site) -> tuple[TensorType, ...]:
     rank = len(wanted) - 2
     if rank not in (2, 3) or not own.dtype.is_float or own != own.with_shape((
             wanted[0], rank, rank + 1)):
-        raise site.refusal("a matrix for each of a batch of images, or of volumes, is wanted",
-                           witness=f"{own} for {list(wanted)}")
+        raise site.refusal("a matrix for each of a batch of images, or of volumes, is wanted", (0, 1),
+                           witness=f"{own} for {list(wanted)}",
+                           hint="give matrices [batch, 2, 3] for a size of 4 numbers, or [batch, 3, 4] for one of 5")
     if not all(e.is_constant and e.constant > 0 for e in wanted[2:]):
-        raise site.refusal("the extents of an image are numbers above 0", witness=str(list(wanted)),
+        raise site.refusal("the extents of an image are numbers above 0", 1, witness=str(list(wanted)),
                            hint="fix open ones by sizes=")
     site.check_table(math.prod(map(int, wanted[2:])) * (rank + 1))
     return (own.with_shape((wanted[0], *wanted[2:], rank)),)
