@@ -188,6 +188,10 @@ COMPARISONS = (
     several("GreaterOrEqual", lambda site, a, b: a >= b, lambda site, a, b: a >= b, truth=True))
 
 
+MULTIPLIED = (1, 2, 3)
+"""Exponents of whole numbers for which products are taken, which wrap, as ONNX Runtime does for one exponent."""
+
+
 def _power_types(site: Site) -> tuple[TensorType, ...]:
     if BOOL in (site.type(0).dtype, site.type(1).dtype):
         raise site.refusal("a power of truth values", (0, 1), hint=Remedy.CONVERT)
@@ -197,11 +201,17 @@ def _power_types(site: Site) -> tuple[TensorType, ...]:
 def _power(site: Site, base: Expression, exponent: Expression) -> Expression:
     dtype, other = site.type(0).dtype, site.type(1).dtype
     known = site.known[1]
-    if known is not None and known.size == 1 and known.dtype != object and float(known.ravel()[0]) in (1.0, 2.0, 3.0):
+    if known is not None and known.size == 1 and known.dtype != object and float(known.ravel()[0]) in MULTIPLIED:
         return reduce(lambda a, b: a * b, [base] * int(known.ravel()[0]))
     if dtype.is_integer:
         wide = call("pow", base.astype(LONGDOUBLE), exponent.astype(LONGDOUBLE))
-        return call("rint", wide).astype(dtype) if other.is_integer else wide.astype(dtype)
+        power: Expression = call("rint", wide).astype(dtype) if other.is_integer else wide.astype(dtype)
+        if site.type(1).elements != 1:
+            return power
+        for count in MULTIPLIED:
+            product = reduce(lambda a, b: a * b, [base] * count)
+            power = where(equal(exponent, Convert(Constant(count), other)), product, power)
+        return power
     if other == dtype or other.bits < dtype.bits:
         return call("pow", base, exponent.astype(dtype))
     return call("pow", base.astype(FLOAT64), exponent.astype(FLOAT64)).astype(dtype)
@@ -209,6 +219,8 @@ def _power(site: Site, base: Expression, exponent: Expression) -> Expression:
 
 def _np_power(site: Site, base: np.ndarray, exponent: np.ndarray) -> Any:
     with np.errstate(all="ignore"):
+        if base.dtype.kind in "iu" and exponent.size == 1 and exponent.ravel()[0] in MULTIPLIED:
+            return reduce(np.multiply, [np.broadcast_to(base, site.output.extents)] * int(exponent.ravel()[0]))
         if base.dtype.kind in "iu" and exponent.dtype.kind in "iu":
             return np.rint(np.power(base.astype(np.longdouble), exponent.astype(np.longdouble))).astype(base.dtype)
         return np.power(base, exponent).astype(base.dtype)

@@ -30,9 +30,13 @@ def _types(site: Site) -> tuple[TensorType, ...]:
 
 
 def _places(site: Site) -> np.ndarray:
-    """A row for each place of the image: its coordinates between -1 and 1, the last dimension first, and 1."""
+    """A row for each place of the image: its coordinates between -1 and 1, the last dimension first, and 1.
+
+    The corner of an extent of 1 is at 1, as in ONNX Runtime; ONNX's body divides by 0 there, its reference has -1, and
+    PyTorch 0.
+    """
     extents, corners = [int(e) for e in site.output.shape[1:-1]], site.attribute("align_corners", 0)
-    along = [np.arange(n) * (2 / max(n - 1, 1)) - 1 if corners else (2 * np.arange(n) + 1) / n - 1 for n in extents]
+    along = [np.linspace(-1 if n > 1 else 1, 1, n) if corners else (2 * np.arange(n) + 1) / n - 1 for n in extents]
     axes = np.meshgrid(*along, indexing="ij")
     return np.stack([*axes[::-1], np.ones_like(axes[0])], axis=-1).reshape(-1, len(extents) + 1)
 
