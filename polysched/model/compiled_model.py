@@ -181,7 +181,7 @@ class CompiledModel:
     @cached_property
     def c_source(self) -> str:
         """The C of the driver."""
-        return driver_text(self.plan, self.symbols)
+        return driver_text(self.plan, self.symbols, threads=self.options.parallel)
 
     @cached_property
     def library(self) -> Path:

@@ -56,7 +56,7 @@ def save(model: Parts, path: str | Path) -> tuple[Path, Path, Path]:
     header, beside = library.with_name(f"{prefix}.h"), library.with_suffix(".weights")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        texts = {"driver": driver_text(model.plan, model.symbols, exported=False),
+        texts = {"driver": driver_text(model.plan, model.symbols, exported=False, threads=model.options.parallel),
                  "interface": interface_text(model.plan, prefix, offsets, weights)}
         (folder / f"{prefix}.h").write_text(header_text(model.plan, prefix))
         for stem, text in texts.items():
@@ -83,7 +83,7 @@ def write_source(model: Parts, folder: str | Path, name: str = "model") -> Path:
         place.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError("the folder cannot be made", where=str(folder), witness=str(error)) from None
-    files = {"driver.c": driver_text(model.plan, model.symbols, exported=False),
+    files = {"driver.c": driver_text(model.plan, model.symbols, exported=False, threads=model.options.parallel),
              "interface.c": interface_text(model.plan, prefix, offsets, weights),
              f"{prefix}.h": header_text(model.plan, prefix), "main.c": main_text(prefix)}
     files |= {f"{symbol}.c": kernel.source for symbol, kernel in model.kernels.items()}

@@ -59,7 +59,8 @@ class Beside:
 def partition(graph: Graph, inferred: Inferred) -> tuple[Group, ...]:
     """Every elementwise node with the elementwise and affine producers that only it uses; the others alone.
 
-    An elementwise node on the result of a sum of products, such as an activation, is in the sum's kernel.
+    So are elementwise producers that several nodes of the kernel use at the same element, and no other.  An elementwise
+    node on the result of a sum of products, such as an activation, is in the sum's kernel.
 
     The groups are in the order of their last nodes.
 
@@ -78,6 +79,7 @@ def partition(graph: Graph, inferred: Inferred) -> tuple[Group, ...]:
         members = [node]
         if operator_of(node).element is not None:
             _absorb(node, members, producers, sites, users, graph.outputs)
+            _absorb_shared(members, producers, sites, users, graph.outputs)
             _absorb_sum(members, producers, sites, users, graph.outputs)
         taken |= {id(m) for m in members}
         groups.append(Group(nodes=tuple(sorted(members, key=lambda m: places[id(m)]))))
@@ -94,6 +96,31 @@ def _absorb(node: Node, members: list[Node], producers: dict[str, Node], sites: 
         if len(members) < LIMITS.most_fused_nodes and is_inlined(producer, sites[id(producer)]):
             members.append(producer)
             _absorb(producer, members, producers, sites, users, outputs)
+
+
+def _absorb_shared(members: list[Node], producers: dict[str, Node], sites: dict[int, Site],
+                   users: dict[str, list[Node]], outputs: tuple[str, ...]) -> None:
+    """Take elementwise producers that several nodes of a kernel read, all at the element of its result, and no other.
+    """
+    shape = sites[id(members[0])].output.shape
+    straight = [members[0]]   # whose elements are read at those of the result
+    inside = {id(node) for node in straight}
+
+    def is_straight(node: Node, name: str) -> bool:
+        return operator_of(node).element is not None and sites[id(node)].output.shape == shape and (
+            name not in outputs and all(id(user) in inside for user in users[name]))
+    for node in straight:   # which grows on the way
+        for name in dict.fromkeys(node.inputs):
+            producer = producers.get(name)
+            if producer is None or id(producer) in inside or not is_straight(producer, name):
+                continue
+            if not any(producer is m for m in members):
+                if len(members) >= LIMITS.most_fused_nodes:
+                    continue
+                members.append(producer)
+                _absorb(producer, members, producers, sites, users, outputs)
+            straight.append(producer)
+            inside.add(id(producer))
 
 
 def _absorb_sum(members: list[Node], producers: dict[str, Node], sites: dict[int, Site],
