@@ -152,13 +152,14 @@ def table(records: Sequence[Record]) -> str:
         ours, theirs = (max(e[side] for e in value["errors"].values()) for side in (0, 1))
         (threads,) = record.threads
         ratios.setdefault(threads, []).append(value["ratio"])
-        rows.append([record.case, str(threads), f"{value['kernels']} ({value['different']})", f"{ours:.1e}", f"{theirs:.1e}",
-                     "wrong" if value["wrong"] else "right",
+        rows.append([record.case, str(threads), f"{value['kernels']} ({value['different']})", f"{ours:.1e}",
+                     f"{theirs:.1e}", "wrong" if value["wrong"] else "right",
                      f"{value['arena_bytes'] / max(value['peak_bytes'], 1):.3f}",
                      f"{value['compile_processor_seconds']:.0f}", f"{value['ratio']:.2f}"])
     head = ["model / size", "threads", "kernels (different)", "our error", "ONNX Runtime's", "", "arena / peak",
             "processor s to compile", "times as fast as ONNX Runtime"]
-    means = [f"Geometric mean of the ratios with threads = {threads}: {geometric_mean(found):.2f}, the least {min(found):.2f}."
+    means = [f"Geometric mean of the ratios with threads = {threads}: {geometric_mean(found):.2f}, "
+             f"the least {min(found):.2f}."
              for threads, found in sorted(ratios.items())]
     return "\n\n".join([markdown_table(head, rows), *means, *refused]) + "\n"
 
