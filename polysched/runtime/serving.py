@@ -45,8 +45,8 @@ class Job(OneLine):
     first : seconds to the first request.
     requests : how many, of a real-time job; of one of best effort the number of runs, or None: until everything else is
         done.  Its arrays are in between then.
-    tile_seconds : that a tile is expected to take, for the choice between yield and reset; unless given, the longest
-        yield so far.
+    tile_seconds : that a tile is expected to take, for the choice between yield and reset; unless given, twice
+        the median of its last yields.
 
     Raises
     ------
@@ -215,7 +215,8 @@ class _Job(ctypes.Structure):
                 *((n, ctypes.POINTER(ctypes.c_double)) for n in ("latency", "waiting")),
                 *((n, ctypes.c_long) for n in ("runs", "stops", "failed", "resets")), ("seconds", ctypes.c_double),
                 *((n, ctypes.c_long) for n in ("released", "taken", "done", "in_a_row")),
-                ("yield_seconds", ctypes.c_double), *((n, ctypes.c_size_t) for n in ("code", "code_end"))]
+                ("last_yields", ctypes.c_double * LIMITS.last_yields), ("yielded", ctypes.c_long),
+                *((n, ctypes.c_size_t) for n in ("code", "code_end"))]
 
 
 class _Options(ctypes.Structure):
