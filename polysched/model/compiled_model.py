@@ -311,7 +311,7 @@ class CompiledModel:
     @property
     def _parts(self) -> Parts:
         return Parts(plan=self.plan, symbols=self.symbols, kernels=self.kernels,
-                     compiler=find_compiler(self.options.cc))
+                     compiler=find_compiler(self.options.cc), threads=self.options.parallel)
 
     def __call__(self, **inputs: np.ndarray) -> dict[str, np.ndarray]:
         """The outputs for arrays of the inputs.

@@ -27,12 +27,14 @@ class Parts:
     symbols : the functions of every kernel step of the plan.
     kernels : the different kernels by their function.
     compiler : that links them.
+    threads : whether the driver runs its own loops on several.
     """
 
     plan: Plan
     symbols: Mapping[int, Choice]
     kernels: Mapping[str, BuiltKernel]
     compiler: Compiler
+    threads: bool
 
 
 def save(model: Parts, path: str | Path) -> tuple[Path, Path, Path]:
@@ -57,7 +59,7 @@ def save(model: Parts, path: str | Path) -> tuple[Path, Path, Path]:
     header, beside = library.with_name(f"{prefix}.h"), library.with_suffix(".weights")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        texts = {"driver": driver_text(model.plan, model.symbols, exported=False, threads=model.options.parallel),
+        texts = {"driver": driver_text(model.plan, model.symbols, exported=False, threads=model.threads),
                  "interface": interface_text(model.plan, prefix, offsets, weights)}
         (folder / f"{prefix}.h").write_text(header_text(model.plan, prefix))
         for stem, text in texts.items():
@@ -85,7 +87,7 @@ def write_source(model: Parts, folder: str | Path, name: str = "model") -> Path:
     except OSError as error:
         raise UsageError("the folder cannot be made", where=str(folder), witness=str(error),
                          hint="name a folder that may be written") from None
-    files = {"driver.c": driver_text(model.plan, model.symbols, exported=False, threads=model.options.parallel),
+    files = {"driver.c": driver_text(model.plan, model.symbols, exported=False, threads=model.threads),
              "interface.c": interface_text(model.plan, prefix, offsets, weights),
              f"{prefix}.h": header_text(model.plan, prefix), "main.c": main_text(prefix)}
     files |= {f"{symbol}.c": kernel.source for symbol, kernel in model.kernels.items()}
