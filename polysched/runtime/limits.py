@@ -35,6 +35,9 @@ class RuntimeLimits:
     fifo_priority: int = constant(
         10, unit="priority", source="of who releases requests under SCHED_FIFO, one more than of who runs jobs: above "
                                    "all ordinary threads, below those of the kernel")
+    crash_bytes: int = constant(
+        1 << 16, unit="bytes", source="of the stack on which a thread tells which job crashed: several times SIGSTKSZ, "
+                                      "with room for the registers of AVX-512")
     # dataflow/cluster.py
     most_cluster_workers: int = constant(
         4096, unit="processes", source="first guess; 4 were tried")

@@ -46,11 +46,13 @@ struct job {
 
 struct options {
   long workers, preempt, all_beside, fifo, most_yields, reset, most_in_a_row;
+  long tell_crashes;   /* which job it was, before a crash ends the process */
   double reset_seconds;
   double rest_share, rest_every;   /* under SCHED_FIFO: time left to ordinary threads, over that taken; how often */
 };
-/* `stop` is set by the caller, from another thread: nothing more is begun then, and what can yield does */
-struct told { double *yields; long yield_count, fifo; double seconds; int stop; };
+/* `stop` is set by the caller, from another thread: nothing more is begun then, and what can yield does; `crashed` is
+   the number of the job that ends the process, counted from 1 */
+struct told { double *yields; long yield_count, fifo; double seconds; int stop; long crashed; };
 
 struct state {
   pthread_mutex_t lock;
@@ -67,6 +69,7 @@ struct state {
 struct worker {
   struct state *state;
   struct job *job;       /* of best effort, while it runs */
+  struct job *runs;      /* of any kind, while it runs */
   double asked;          /* when it was asked to stop; 0 for not */
   double begin, owed;    /* of the job; rest that ordinary threads should have had */
   long rest;             /* it was told to stop for that */
@@ -106,6 +109,22 @@ static void leave(int signal, siginfo_t *info, void *context) {
   }
   const struct itimerspec soon = {.it_value.tv_nsec = AGAIN_NANOSECONDS};
   timer_settime(own->again, 0, &soon, 0);
+}
+
+/* Says which job crashes; then the signal comes once more, and ends the process. */
+static void crash(int signal) {
+  if (own && own->runs)
+    own->state->told->crashed = own->runs - own->state->jobs + 1;
+  raise(signal);
+}
+
+static const int crashes[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS, SIGTRAP};
+
+static void tell_crashes(void) {
+  struct sigaction telling = {.sa_handler = crash, .sa_flags = SA_RESETHAND | SA_ONSTACK};
+  sigemptyset(&telling.sa_mask);
+  for (unsigned n = 0; n < sizeof crashes / sizeof *crashes; n++)
+    sigaction(crashes[n], &telling, 0);
 }
 
 /* the segment of code that a job's function is in */
@@ -316,6 +335,10 @@ static void *work(void *given) {
   own = w;
   struct sigevent again = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = RESET_SIGNAL};
   again.sigev_notify_thread_id = (pid_t)syscall(SYS_gettid);
+  /* a stack that is full has no room for `crash` */
+  stack_t beside = {.ss_size = CRASH_BYTES, .ss_sp = s->options.tell_crashes ? malloc(CRASH_BYTES) : 0};
+  if (beside.ss_sp)
+    sigaltstack(&beside, 0);
   const int resets = s->options.reset && !timer_create(CLOCK_MONOTONIC, &again, &w->again);
   pthread_mutex_lock(&s->lock);
   w->thread = pthread_self();
@@ -338,6 +361,7 @@ static void *work(void *given) {
     w->job = j->real_time ? 0 : j;
     __atomic_store_n(&w->flag, 0, __ATOMIC_RELAXED);
     const double begin = w->begin;
+    w->runs = j;
     pthread_mutex_unlock(&s->lock);
     volatile int status = 3;
     if (!j->resettable || !resets)
@@ -349,6 +373,7 @@ static void *work(void *given) {
       __atomic_signal_fence(__ATOMIC_SEQ_CST);
       w->inside = 0;
     }
+    w->runs = 0;
     double end = now();
     pthread_mutex_lock(&s->lock);
     ran(w, j, status, begin, end);
@@ -358,6 +383,11 @@ static void *work(void *given) {
   pthread_mutex_unlock(&s->lock);
   if (resets)
     timer_delete(w->again);
+  if (beside.ss_sp) {
+    const stack_t none = {.ss_flags = SS_DISABLE};
+    sigaltstack(&none, 0);
+    free(beside.ss_sp);
+  }
   return 0;
 }
 
@@ -449,6 +479,8 @@ int polysched_serve(struct job *jobs, long count, const struct options *options,
     for (long n = 0; n < count; n++)
       dl_iterate_phdr(find_code, &jobs[n]);
   }
+  if (options->tell_crashes)
+    tell_crashes();
   s.start = now();
   s.ended = all_done(&s);
   pthread_t resting;
@@ -491,6 +523,7 @@ int polysched_serve(struct job *jobs, long count, const struct options *options,
   return with_rest < needs_rest ? 2 : started < options->workers;
 }
 """.replace("RESET_SIGNAL", "SIGUSR2").replace("AGAIN_NANOSECONDS", str(round(1e9 * LIMITS.again_seconds))).replace(
+    "CRASH_BYTES", str(LIMITS.crash_bytes)).replace(
     "STOP_SECONDS", str(LIMITS.stop_seconds)).replace(
     "MOST_WORKERS", str(LIMITS.most_workers)).replace("FIFO_PRIORITY", str(LIMITS.fifo_priority))
 """Threads inherit policy and priority of the one that starts them: with SCHED_FIFO all of them run under it."""
