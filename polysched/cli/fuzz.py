@@ -103,11 +103,11 @@ def _graphs(arguments: argparse.Namespace, report: Output | None) -> int:
     """Random operator graphs, or programs on another target; 0 when nothing is wrong, crashes or hangs."""
     from dataclasses import asdict
 
-    from polysched.fuzz.graph_campaign import GraphCampaign, GraphRecord, run_graphs, save_faults, summary
+    from polysched.fuzz.graph_campaign import Drawn, GraphCampaign, GraphRecord, run_graphs, save_faults, summary
     from polysched.fuzz.targets.programs import target_program
     if arguments.count < 1 or arguments.jobs < 1:
         raise UsageError("--count and --jobs must be at least 1", hint="polysched fuzz --graphs --count 100 --jobs 2")
-    drawn = arguments.target or "graphs"
+    drawn: Drawn = arguments.target or "graphs"
     what = "programs" if arguments.target else "graphs"
     said = sys.stderr if arguments.json == STANDARD else sys.stdout
     with progress(quiet=bool(arguments.quiet)) as shown:

@@ -95,14 +95,14 @@ def serve_apart(jobs: Sequence[Apart], scheduler: bytes, options: Options, yield
         with tempfile.TemporaryDirectory(prefix="polysched-") as folder:
             request = _request(jobs, scheduler, bytes(options), memory, Path(folder))
             end = _waited_for(request, memory)
-        found = (JobRow * len(jobs)).from_buffer_copy(memory.map, 0)
+        found = tuple((JobRow * len(jobs)).from_buffer_copy(memory.map, 0))
         told = Told.from_buffer_copy(memory.map, memory.offsets[1])
         if not end.done:
             raise _crash(jobs, found, told, end)
         _take(jobs, memory, yields)
         if end.interruption is not None:
             raise end.interruption
-        return end.status, tuple(found), told
+        return end.status, found, told
     finally:
         os.close(memory.file)
 

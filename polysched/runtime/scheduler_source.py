@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from polysched.runtime.limits import LIMITS
+from polysched.runtime.signals_source import SIGNALS
 
 SCHEDULER = """\
 #define _GNU_SOURCE
@@ -83,66 +84,7 @@ struct worker {
 
 static _Thread_local struct worker *own;
 
-static uintptr_t interrupted_at(const ucontext_t *context) {
-#if defined __x86_64__
-  return (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
-#elif defined __aarch64__
-  return (uintptr_t)context->uc_mcontext.pc;
-#elif defined __riscv
-  return (uintptr_t)context->uc_mcontext.__gregs[REG_PC];
-#else
-  (void)context;
-  return 0;
-#endif
-}
-
-/* Leaves the run where it is, unless it is in somebody else's code: the C library may hold a lock there, as the first
-   use of a thread's own variables does.  Then the signal comes again; one that comes too late has nothing to leave. */
-static void leave(int signal, siginfo_t *info, void *context) {
-  (void)signal, (void)info;
-  if (!own || !own->inside || !__atomic_load_n(&own->reset, __ATOMIC_RELAXED))
-    return;
-  const uintptr_t at = interrupted_at(context);
-  if (at >= own->job->code && at < own->job->code_end) {
-    own->inside = 0;
-    siglongjmp(own->back, 1);
-  }
-  const struct itimerspec soon = {.it_value.tv_nsec = AGAIN_NANOSECONDS};
-  timer_settime(own->again, 0, &soon, 0);
-}
-
-/* Says which job crashes; then the signal comes once more, and ends the process. */
-static void crash(int signal) {
-  if (own && own->runs)
-    own->state->told->crashed = own->runs - own->state->jobs + 1;
-  raise(signal);
-}
-
-static const int crashes[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS, SIGTRAP};
-
-static void tell_crashes(void) {
-  struct sigaction telling = {.sa_handler = crash, .sa_flags = SA_RESETHAND | SA_ONSTACK};
-  sigemptyset(&telling.sa_mask);
-  for (unsigned n = 0; n < sizeof crashes / sizeof *crashes; n++)
-    sigaction(crashes[n], &telling, 0);
-}
-
-/* the segment of code that a job's function is in */
-static int find_code(struct dl_phdr_info *object, size_t size, void *given) {
-  struct job *j = given;
-  (void)size;
-  for (int n = 0; n < object->dlpi_phnum; n++) {
-    const ElfW(Phdr) *p = &object->dlpi_phdr[n];
-    const uintptr_t start = object->dlpi_addr + p->p_vaddr, run = (uintptr_t)j->run;
-    if (p->p_type == PT_LOAD && p->p_flags & PF_X && run >= start && run < start + p->p_memsz) {
-      j->code = start;
-      j->code_end = start + p->p_memsz;
-      return 1;
-    }
-  }
-  return 0;
-}
-
+SIGNALS_CODE
 static const int never = 0;
 static struct worker *team;
 
@@ -335,10 +277,7 @@ static void *work(void *given) {
   own = w;
   struct sigevent again = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = RESET_SIGNAL};
   again.sigev_notify_thread_id = (pid_t)syscall(SYS_gettid);
-  /* a stack that is full has no room for `crash` */
-  stack_t beside = {.ss_size = CRASH_BYTES, .ss_sp = s->options.tell_crashes ? malloc(CRASH_BYTES) : 0};
-  if (beside.ss_sp)
-    sigaltstack(&beside, 0);
+  void *const beside = crash_stack(s->options.tell_crashes);
   const int resets = s->options.reset && !timer_create(CLOCK_MONOTONIC, &again, &w->again);
   pthread_mutex_lock(&s->lock);
   w->thread = pthread_self();
@@ -383,11 +322,7 @@ static void *work(void *given) {
   pthread_mutex_unlock(&s->lock);
   if (resets)
     timer_delete(w->again);
-  if (beside.ss_sp) {
-    const stack_t none = {.ss_flags = SS_DISABLE};
-    sigaltstack(&none, 0);
-    free(beside.ss_sp);
-  }
+  free_crash_stack(beside);
   return 0;
 }
 
@@ -522,8 +457,7 @@ int polysched_serve(struct job *jobs, long count, const struct options *options,
   free(team);
   return with_rest < needs_rest ? 2 : started < options->workers;
 }
-""".replace("RESET_SIGNAL", "SIGUSR2").replace("AGAIN_NANOSECONDS", str(round(1e9 * LIMITS.again_seconds))).replace(
-    "CRASH_BYTES", str(LIMITS.crash_bytes)).replace(
+""".replace("SIGNALS_CODE", SIGNALS).replace("RESET_SIGNAL", "SIGUSR2").replace(
     "STOP_SECONDS", str(LIMITS.stop_seconds)).replace(
     "MOST_WORKERS", str(LIMITS.most_workers)).replace("FIFO_PRIORITY", str(LIMITS.fifo_priority))
 """Threads inherit policy and priority of the one that starts them: with SCHED_FIFO all of them run under it."""

@@ -235,8 +235,7 @@ def serve(jobs: Sequence[Job], options: ServeOptions | None = None) -> Served:
     _check_apart(jobs, packed)
     times = [np.zeros((2, j.requests if j.real_time and j.requests else 0)) for j in jobs]
     beside = _beside(jobs, options)
-    rows: Sequence[JobRow] = (JobRow * len(jobs))(
-        *(_row(*each) for each in zip(jobs, packed, times, beside, strict=True)))
+    given = (JobRow * len(jobs))(*(_row(*each) for each in zip(jobs, packed, times, beside, strict=True)))
     yields = np.zeros(LIMITS.most_yields)
     told = Told(yields=_doubles(yields))
     own = Options(workers=options.workers, preempt=options.preempt, all_beside=all(beside), fifo=options.fifo,
@@ -245,10 +244,11 @@ def serve(jobs: Sequence[Job], options: ServeOptions | None = None) -> Served:
                   rest_every=LIMITS.rest_every)
     if options.isolated:
         apart = [Apart(name=j.name, machine_code=j.kernel.machine_code, entry=ENTRY, arrays=p.kept, written=p.written,
-                       row=r, times=t) for j, p, r, t in zip(jobs, packed, rows, times, strict=True)]
+                       row=r, times=t) for j, p, r, t in zip(jobs, packed, given, times, strict=True)]
         failed, rows, told = serve_apart(apart, _machine_code(), own, yields)
     else:
-        failed = _called(rows, own, told, (packed, times, yields))
+        failed = _called(given, own, told, (packed, times, yields))
+        rows = tuple(given)
     if failed:
         raise RunFailedError("a thread could not be started", where="the thread that has best effort rest"
                              if failed == _NO_REST else "a worker", witness=f"{options.workers} workers",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import threading
 import time
 from collections.abc import Callable
@@ -106,17 +105,3 @@ def test_an_interruption_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(isolated.subprocess.TimeoutExpired):
         serve([real_time(3, period=1000.0)], APART)
     assert time.monotonic() - start < 30
-
-
-def test_rows_are_those_of_the_scheduler() -> None:
-    from polysched.runtime.scheduler_rows import JobRow, Options, Told
-    from polysched.runtime.scheduler_source import SCHEDULER
-    sizes = "".join('__attribute__((visibility("default"))) '
-                    f'long {name}_bytes(void) {{ return sizeof(struct {name}); }}\n'
-                    for name in ("job", "options", "told"))
-    with TemporaryDirectory() as folder:
-        made = compile_shared(SCHEDULER + sizes, name="sizes", folder=Path(folder), compiler=find_compiler(None),
-                              flags=("-O0", "-pthread"), openmp=False, what="the scheduler")
-        library = ctypes.CDLL(str(made.path))
-    assert [library.job_bytes(), library.options_bytes(), library.told_bytes()] == [
-        ctypes.sizeof(row) for row in (JobRow, Options, Told)]

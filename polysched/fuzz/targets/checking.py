@@ -4,27 +4,28 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+import subprocess
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from polysched.distribute import Partition
-from polysched.errors import CompileError, PolyschedError, RunFailedError
-from polysched.fuzz.graph_campaign import OUR_FAULTS, REFUSED, RIGHT, WRONG, GraphRecord
+from polysched.emit_gpu.interface import CUDA_ON_CPU
+from polysched.errors import CompileError, PolyschedError
+from polysched.fuzz.graph_campaign import OUR_FAULTS, REFUSED, RIGHT, TIMEOUT, WRONG, GraphRecord
+from polysched.fuzz.targets.harness import harness
 from polysched.fuzz.targets.programs import TargetProgram, target_program
 from polysched.gpu import GpuOptions
-from polysched.measure.paired import MeasureOptions, Subject, compare_and_time
-from polysched.measure.processes.isolation import Limits
-from polysched.measure.ranks import NO_CONTRACTION, run_on_ranks
+from polysched.measure.ranks import NO_CONTRACTION, mpi_command
 from polysched.pipeline.files import compiler_flags, transform_file
 from polysched.pipeline.options import PipelineOptions
 from polysched.pipeline.whole_files.distributed import DistributedFile, distribute_file
+from polysched.target import Compiler, find_compiler
 
 SECONDS = 100.0
 """Of one run: a rank that waits for a message that nobody sends ends with it."""
-POISON = ("-DPOLYSCHED_POISON", "-O1")
+FLAGS = ("-w", "-O1", NO_CONTRACTION, "-fno-strict-aliasing")
 MOST_RANKS = 4
 EXACT = {"POLYSCHED_OPENCL_BUILD": "-DPOLYSCHED_NO_CONTRACTION -cl-fp32-correctly-rounded-divide-sqrt",
          "POLYSCHED_CUDA_ON_CPU": "1"}
@@ -39,7 +40,7 @@ def check_on_target(seed: int, target: str) -> GraphRecord:
         path.write_text(program.text)
         try:
             return check(seed, program, path)
-        except (*OUR_FAULTS, RunFailedError, CompileError) as error:
+        except (*OUR_FAULTS, CompileError) as error:
             return GraphRecord(seed, WRONG, f"{error.problem} {error.witness or ''}".strip())
         except PolyschedError as error:
             return GraphRecord(seed, REFUSED, error.problem)
@@ -47,15 +48,13 @@ def check_on_target(seed: int, target: str) -> GraphRecord:
 
 def _over_ranks(seed: int, program: TargetProgram, path: Path) -> GraphRecord:
     """Over one to four ranks, with everything poisoned that a rank does not own."""
-    source = random.Random(~seed)
-    made, ranks, how = _distributed(source, program, path)
-    subject = Subject(scops=tuple(r.scop for r in made.regions), transformed_text=made.text)
-    options = MeasureOptions(threads=1, seed=seed + 1, limits=Limits(seconds=SECONDS))
-    for sizes in program.sizes:
-        found = run_on_ranks(subject, ranks, sizes, options=options, repeats=1, defines=POISON)
-        if found.wrong:
-            return GraphRecord(seed, WRONG, f"{how} at {sizes}: {found.wrong[0]}")
-    return GraphRecord(seed, RIGHT, made.regions[0].partition.kind)
+    made, ranks, how = _distributed(random.Random(~seed), program, path)
+    source, compiled = path.with_name("g.c"), path.with_name("g")
+    source.write_text(harness(program, made.text, seed))
+    arguments = [*FLAGS, "-DPOLYSCHED_POISON", str(source), "-o", str(compiled)]
+    _compile(find_compiler(mpi_command("mpicc")), arguments, path)
+    command = [mpi_command("mpiexec"), "-n", str(ranks), str(compiled), *_sizes(program)]
+    return _ran(seed, command, f"{how} {made.regions[0].partition.kind}", {"POLYSCHED_ALL_PRINT": "1"})
 
 
 def _distributed(source: random.Random, program: TargetProgram, path: Path) -> tuple[DistributedFile, int, str]:
@@ -84,32 +83,36 @@ def _on_device(seed: int, program: TargetProgram, path: Path, device: str) -> Gr
     gpu = GpuOptions(block=source.choice(((), (), (5, 3), (7,), (1, 4, 2))),
                      points=source.choice(((), (), (2, 2), (3,))),
                      time_tile=source.choice((0, 0, 2, 3)), shares=source.choice((0, 0, 3)))
-    more = {"POLYSCHED_CUDA_REVERSED": source.choice("01")}
-    with _environment(EXACT | more):
-        made = transform_file(path, PipelineOptions(device=device, gpu=gpu))
-        subject = Subject(scops=tuple(r.scop for r in made.regions), transformed_text=made.text)
-        options = MeasureOptions(flags=("-O1", NO_CONTRACTION, *compiler_flags(made.regions)), pairs=0, warmups=0,
-                                 seed=seed + 1, tolerance=0.0, limits=Limits(seconds=SECONDS))
-        for sizes in program.sizes:
-            found = compare_and_time(subject, sizes, options=options)
-            if not found.verified:
-                return GraphRecord(seed, WRONG, f"{gpu} at {sizes}: {found.failure}")
-    return GraphRecord(seed, RIGHT)
+    environment = {**EXACT, "POLYSCHED_CUDA_REVERSED": source.choice("01")}
+    made = transform_file(path, PipelineOptions(device=device, gpu=gpu))
+    flags = (f"-I{CUDA_ON_CPU}", "-ldl") if device == "cuda" else compiler_flags(made.regions)
+    text, compiled = path.with_name("g.c"), path.with_name("g")
+    text.write_text(harness(program, made.text, seed))
+    _compile(find_compiler(None), [*FLAGS, str(text), "-o", str(compiled), *flags, "-lm"], path)
+    return _ran(seed, [str(compiled), *_sizes(program)], f"{gpu}", environment)
 
 
-@contextmanager
-def _environment(values: Mapping[str, str]) -> Iterator[None]:
-    """Some variables of the environment for a while."""
-    before = {name: os.environ.get(name) for name in values}
-    os.environ.update(values)
+def _sizes(program: TargetProgram) -> list[str]:
+    return [str(size[name]) for size in program.sizes for name in ("n", "t")]
+
+
+def _compile(compiler: Compiler, arguments: list[str], path: Path) -> None:
+    done = compiler.run(arguments, folder=path.parent)
+    if done.returncode:
+        raise CompileError("the emitted code does not compile", witness=done.stderr[:500])
+
+
+def _ran(seed: int, command: list[str], how: str, environment: Mapping[str, str]) -> GraphRecord:
+    """What a program said that compares."""
     try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
+        ran = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=SECONDS, check=False,
+                             env={**os.environ, **environment}, stdin=subprocess.DEVNULL)
+    except subprocess.TimeoutExpired:
+        return GraphRecord(seed, TIMEOUT, how)
+    if ran.returncode == 0:
+        return GraphRecord(seed, RIGHT)
+    said = (ran.stdout or ran.stderr).strip().splitlines() or [f"exit status {ran.returncode}"]
+    return GraphRecord(seed, WRONG, f"{said[0]}: {how}")
 
 
 CHECKS: dict[str, Callable[[int, TargetProgram, Path], GraphRecord]] = {

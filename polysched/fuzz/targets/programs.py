@@ -14,6 +14,8 @@ from polysched.records import dataclass
 MARGIN = 3
 """Elements on both sides of every loop, which subscripts may reach."""
 TYPES = ("unsigned", "unsigned", "double", "float", "unsigned char", "short", "unsigned long")
+ARRAYS = "ABCxyzrm"
+"""The arguments behind the sizes: matrices, vectors, two elements, and bytes that conditions look at."""
 SIZES = ((5, 2), (9, 3), (14, 4), (1, 1), (21, 2))
 """Of `n` and `t`: the steps around."""
 
@@ -25,11 +27,13 @@ class TargetProgram:
     Parameters
     ----------
     text : of the file.
+    c_type : of all arrays but the last.
     axes : loops that may be distributed, in the order in which they are tried.
     sizes : at which it runs.
     """
 
     text: str
+    c_type: str
     axes: tuple[str, ...]
     sizes: tuple[dict[str, int], ...]
 
@@ -62,7 +66,8 @@ class _Drawer:
         lines = [f"void f({head}) {{", "#pragma scop", *(f"  {line}" for line in body), "#pragma endscop", "}", ""]
         n, t = choose(SIZES)
         other, steps = choose(SIZES)
-        return TargetProgram(text="\n".join(lines), axes=choose((("i", "j"), ("i", "j"), ("j", "i"))),
+        return TargetProgram(text="\n".join(lines), c_type=self.c_type,
+                             axes=choose((("i", "j"), ("i", "j"), ("j", "i"))),
                              sizes=({"n": n, "t": t}, {"n": other, "t": steps}))
 
     @property
