@@ -28,6 +28,8 @@ class RuntimeLimits:
     rest_every: float = constant(
         0.01, unit="s", source="between two rests of best effort under SCHED_FIFO, of which each is that share")
     # scheduler_source.py
+    last_yields: int = constant(
+        15, unit="yields", source="whose median tells how long a tile takes: seven that the system held up do not")
     stop_seconds: float = constant(
         0.05, unit="s", source="until the scheduler sees that nobody waits for it: a person does not notice it")
     fifo_priority: int = constant(

@@ -96,7 +96,7 @@ def preemptible_model(model: CompiledModel) -> PreemptibleModel:
     if both := sorted({n for n, _ in graph.inputs} & set(graph.outputs)):
         raise UsageError("an input and an output have one name", where=f"model {graph.name}", witness=both[0])
     compiler = find_compiler(model.options.cc)
-    text = driver_text(model.plan, model.symbols, exported=False, stops=True) + _entry(model)
+    text = driver_text(model.plan, model.symbols, exported=False, stops=True, threads=False) + _entry(model)
     with tempfile.TemporaryDirectory(prefix="polysched-") as name:
         folder = Path(name)
         (folder / "driver.c").write_text(text)

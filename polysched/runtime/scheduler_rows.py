@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ctypes
 
+from polysched.runtime.limits import LIMITS
+
 RUN = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(ctypes.c_int),
                        ctypes.POINTER(ctypes.c_long))
 """`run(arguments, stop, done)`: 1 where the flag stopped it, 0 at its end, 2 where it failed."""
@@ -22,7 +24,8 @@ class JobRow(ctypes.Structure):
                 *((n, ctypes.POINTER(ctypes.c_double)) for n in ("latency", "waiting")),
                 *((n, ctypes.c_long) for n in ("runs", "stops", "failed", "resets")), ("seconds", ctypes.c_double),
                 *((n, ctypes.c_long) for n in ("released", "taken", "done", "in_a_row")),
-                ("yield_seconds", ctypes.c_double), *((n, ctypes.c_size_t) for n in ("code", "code_end"))]
+                ("last_yields", ctypes.c_double * LIMITS.last_yields), ("yielded", ctypes.c_long),
+                *((n, ctypes.c_size_t) for n in ("code", "code_end"))]
 
 
 class Options(ctypes.Structure):

@@ -41,7 +41,8 @@ struct job {
   double seconds;   /* in which it ran */
   long released, taken, done;
   long in_a_row;          /* resets of the run that goes on */
-  double yield_seconds;   /* of the longest yield */
+  double last_yields[LAST_YIELDS];   /* seconds of the last ones, in turn */
+  long yielded;                      /* how often it did */
   uintptr_t code, code_end;   /* the machine code that `run` is in */
 };
 
@@ -149,11 +150,31 @@ static int all_done(const struct state *s) {
   return 1;
 }
 
+static void has_yielded(struct job *j, double seconds) {
+  j->last_yields[j->yielded++ % LAST_YIELDS] = seconds;
+}
+
+/* What a tile is expected to take: as said, or twice the median of the last yields, which find it half done in the
+   median.  One that the system held up says nothing about tiles. */
+static double tile_seconds_of(const struct job *j) {
+  double sorted[LAST_YIELDS];
+  const long count = j->yielded < LAST_YIELDS ? j->yielded : LAST_YIELDS;
+  if (j->tile_seconds > 0 || !count)
+    return j->tile_seconds;
+  for (long n = 0; n < count; n++) {
+    long at = n;
+    for (; at > 0 && sorted[at - 1] > j->last_yields[n]; at--)
+      sorted[at] = sorted[at - 1];
+    sorted[at] = j->last_yields[n];
+  }
+  return 2 * sorted[(count - 1) / 2];
+}
+
 static void ask(struct worker *w) {
   if (!w->asked) {
     const struct options *o = &w->state->options;
     const struct job *j = w->job;
-    double tile = j->tile_seconds > 0 ? j->tile_seconds : j->yield_seconds;
+    const double tile = tile_seconds_of(j);
     w->asked = now();
     __atomic_store_n(&w->flag, 1, __ATOMIC_RELAXED);
     if (o->reset && j->resettable && tile > o->reset_seconds && j->in_a_row < o->most_in_a_row) {
@@ -177,8 +198,8 @@ static void ran(struct worker *w, struct job *j, int status, double begin, doubl
   j->seconds += end - begin;
   w->owed += s->options.rest_share * (end - begin);
   if (w->asked && (status == 1 || status == 3)) {
-    if (status == 1 && end - w->asked > j->yield_seconds)
-      j->yield_seconds = end - w->asked;
+    if (status == 1)
+      has_yielded(j, end - w->asked);
     if (s->told->yield_count < s->options.most_yields)
       s->told->yields[s->told->yield_count] = end - w->asked;
     s->told->yield_count++;
@@ -458,6 +479,6 @@ int polysched_serve(struct job *jobs, long count, const struct options *options,
   return with_rest < needs_rest ? 2 : started < options->workers;
 }
 """.replace("SIGNALS_CODE", SIGNALS).replace("RESET_SIGNAL", "SIGUSR2").replace(
-    "STOP_SECONDS", str(LIMITS.stop_seconds)).replace(
+    "STOP_SECONDS", str(LIMITS.stop_seconds)).replace("LAST_YIELDS", str(LIMITS.last_yields)).replace(
     "MOST_WORKERS", str(LIMITS.most_workers)).replace("FIFO_PRIORITY", str(LIMITS.fifo_priority))
 """Threads inherit policy and priority of the one that starts them: with SCHED_FIFO all of them run under it."""

@@ -49,8 +49,8 @@ class Job(OneLine):
     first : seconds to the first request.
     requests : how many, of a real-time job; of one of best effort the number of runs, or None: until everything else is
         done.  Its arrays are in between then.
-    tile_seconds : that a tile is expected to take, for the choice between yield and reset; unless given, the longest
-        yield so far.
+    tile_seconds : that a tile is expected to take, for the choice between yield and reset; unless given, twice
+        the median of its last yields.
 
     Raises
     ------
