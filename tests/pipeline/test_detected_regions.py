@@ -43,7 +43,7 @@ def test_the_first_refusal_is_remembered() -> None:
 
 def test_a_fault_of_the_program_is_told_of_its_region(caplog: pytest.LogCaptureFixture) -> None:
     for error, told in ((KeyError("S0"), "polysched itself fails at it, KeyError: 'S0'"),
-                        (RecursionError("depth"), "deeper inside one another than Python)):
+                        (RecursionError("depth"), "deeper inside one another than Python")):
         regions = DetectedRegions(refuse(error), trusted=True)
         with caplog.at_level(logging.DEBUG):
             refusal = regions.judge(PLAIN)
