@@ -26,9 +26,9 @@ from polysched.experiment.plots import grouped_bars
 from polysched.experiment.standings import VariantTimes
 from polysched.experiment.tables import markdown_table
 from polysched.scop import from_c_file
+from polysched.search.clients.best_schedule import Tried, candidates_of, winner_of
 from polysched.target import host
 from polysched.tiling import TilingOptions
-from polysched.tiling.best_schedule import Tried, candidates_of, winner_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -74,8 +74,11 @@ def run(arguments: argparse.Namespace) -> int:
 def _write_preemptible(arguments: argparse.Namespace) -> int:
     """`c2c --preemptible`."""
     from polysched.pipeline.whole_files.preemptible import preemptible_file
+    from polysched.search.lookup import searching
+    options = pipeline_options(arguments)
     with prepared(arguments.output) as output, progress(quiet=bool(arguments.quiet)) as shown:
-        made = preemptible_file(arguments.source, pipeline_options(arguments))
+        with searching(options):
+            made = preemptible_file(arguments.source, options)
         shown.stop()
         for sentence in made.source.fallbacks:
             print(f"polysched: {sentence}", file=sys.stderr)

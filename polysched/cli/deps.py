@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from polysched.cli.conventions import STANDARD, add_json
-from polysched.cli.options import C_OR_OTHER, add_source, read_regions
+from polysched.cli.options import add_any_source, read_regions
 from polysched.cli.shown.output import prepared, refuse_same_file
 from polysched.cli.shown.progress import progress
 
@@ -28,7 +28,7 @@ with --json one region is printed as an object, several as a list of objects"""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    add_source(parser, what=C_OR_OTHER)
+    add_any_source(parser)
     add_json(parser, "every relation in isl notation")
     parser.add_argument("--memory-based", action="store_true",
                         help="every conflicting pair, not only those between which no other write lies")

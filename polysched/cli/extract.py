@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from polysched.cli.conventions import STANDARD, add_json
-from polysched.cli.options import C_OR_OTHER, add_source, read_regions
+from polysched.cli.options import add_any_source, read_regions
 from polysched.cli.shown.output import prepared, refuse_same_file
 from polysched.cli.shown.progress import progress
 
@@ -21,7 +21,7 @@ with --json one region is printed as an object, several as a list of objects"""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    add_source(parser, what=C_OR_OTHER)
+    add_any_source(parser)
     add_json(parser, "every set and relation in isl notation")
 
 

@@ -13,6 +13,7 @@ from polysched.cli.conventions import (
     STANDARD,
     WORK_ITEMS,
     Input,
+    OncePerName,
     add_assume,
     add_cc,
     add_json,
@@ -24,6 +25,7 @@ from polysched.cli.values import (
     PerBand,
     band_member,
     block_edges,
+    element_type,
     loop_order,
     natural,
     outer_tile_edges,
@@ -66,6 +68,15 @@ def add_source(parser: argparse.ArgumentParser, *, optional: bool = False, metav
                         help="a function that only computes with its arguments, may be repeated")
 
 
+def add_any_source(parser: argparse.ArgumentParser) -> None:
+    """A C file, or text of MLIR or OpenScop, for commands that read regions of all of these."""
+    add_source(parser, what=C_OR_OTHER)
+    parser.add_argument("--element-type", type=element_type, action=OncePerName, default=[], metavar="ARRAY=TYPE",
+                        dest="element_types",
+                        help="of OpenScop, which names no types: the C type of an array's elements, may be repeated "
+                             "(default: double)")
+
+
 def add_preprocessing(parser: argparse.ArgumentParser) -> None:
     """How a C file is preprocessed, and by whom."""
     parser.add_argument("-I", dest="include_dirs", metavar="DIR", action="append", default=[],
@@ -80,11 +91,12 @@ def read_regions(arguments: argparse.Namespace) -> tuple[Scop, ...]:
     from polysched.scop import all_from_c_file, all_from_c_text
     options = {"include_dirs": tuple(arguments.include_dirs), "defines": tuple(arguments.defines), "cc": arguments.cc,
                "pure": tuple(arguments.pure), "autodetect": arguments.autodetect}
-    if arguments.source.endswith(MLIR):
-        return _from_mlir(read_text(arguments.source, "the file"), arguments.source, arguments)
     if arguments.source.endswith(OPENSCOP):
         return _from_openscop(read_text(arguments.source, "the file"), arguments.source, arguments)
+    if arguments.source.endswith(MLIR):
+        return _from_mlir(read_text(arguments.source, "the file"), arguments.source, arguments)
     if arguments.source != STANDARD:
+        _refuse_types(arguments, "C", arguments.source)
         return all_from_c_file(arguments.source, **options)
     text = sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
     from polysched.scop.mlir_frontend import begins_as_mlir
@@ -93,6 +105,7 @@ def read_regions(arguments: argparse.Namespace) -> tuple[Scop, ...]:
     from polysched.scop.openscop import begins_as_openscop
     if begins_as_openscop(text):
         return _from_openscop(text, STANDARD_INPUT, arguments)
+    _refuse_types(arguments, "C", STANDARD_INPUT)
     return all_from_c_text(text, path=STANDARD_INPUT, **options)
 
 
@@ -105,6 +118,7 @@ def _from_mlir(text: str, path: str, arguments: argparse.Namespace) -> tuple[Sco
     """
     from polysched.scop.mlir_frontend import all_from_mlir
     _refuse_options_of_c(arguments, "MLIR", path)
+    _refuse_types(arguments, "MLIR", path)
     return all_from_mlir(text, path=path)
 
 
@@ -112,7 +126,13 @@ def _from_openscop(text: str, path: str, arguments: argparse.Namespace) -> tuple
     """The regions of a text of OpenScop; raises as `_from_mlir`."""
     from polysched.scop import all_from_openscop
     _refuse_options_of_c(arguments, "OpenScop", path)
-    return all_from_openscop(text, path=path)
+    return all_from_openscop(text, path=path, types=dict(getattr(arguments, "element_types", ())))
+
+
+def _refuse_types(arguments: argparse.Namespace, form: str, path: str) -> None:
+    if getattr(arguments, "element_types", ()):
+        raise UsageError(f"--element-type does nothing for a file of {form}, which names its types", where=path,
+                         hint="leave it out")
 
 
 def _refuse_options_of_c(arguments: argparse.Namespace, form: str, path: str) -> None:

@@ -131,7 +131,7 @@ def _of_operators(before: Graph, after: Graph) -> str:
 def _run_on_file(arguments: argparse.Namespace, names: list[str]) -> int:
     """What every pass makes of every region of the file."""
     from polysched.emit_c.pass_history import pass_history
-    from polysched.pipeline import transform_file
+    from polysched.search.lookup import transform_file
     refuse_same_file(arguments.source, arguments.json)
     refuse_device(arguments)   # whose kernels go through no pass
     with prepared(arguments.json) as report:

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from polysched.cli.conventions import STANDARD, Input, add_assume, add_json, add_target, chosen_target
 from polysched.cli.options import (
-    C_OR_OTHER,
+    add_any_source,
     add_scheduling,
-    add_source,
     known_sizes,
     read_regions,
     read_text,
@@ -51,7 +50,7 @@ exception shows only in emitted code: temporaries whose copies need more memory 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    add_source(parser, what=C_OR_OTHER)
+    add_any_source(parser)
     add_scheduling(parser)
     parser.add_argument("--reductions", choices=("keep", "exact", "reassociate"), default="keep",
                         help="whose updates may run in another order (default: keep)")
@@ -96,6 +95,7 @@ def _schedules(arguments: argparse.Namespace, shown: Progress) -> list[tuple[Sch
 
     from polysched.pipeline import analysed, scheduled
     from polysched.scheduling import Schedule
+    from polysched.search.lookup import searching
     options = scheduling_options(arguments)
     options = replace(options, tiling=replace(options.tiling, target=chosen_target(arguments)))
     shown.step(f"reading {arguments.source}")
@@ -111,8 +111,9 @@ def _schedules(arguments: argparse.Namespace, shown: Progress) -> list[tuple[Sch
             schedules.append((Schedule.from_text(given, expansion.dependences), expansion))
             continue
         shown.step(f"scheduling {scop.name}")
-        schedules.append((scheduled(expansion.dependences, options, input_dependences=arguments.inputs,
-                                    parameters=assumed), expansion))
+        with searching(options):
+            schedules.append((scheduled(expansion.dependences, options, input_dependences=arguments.inputs,
+                                        parameters=assumed), expansion))
     return schedules
 
 

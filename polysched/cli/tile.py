@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 
 from polysched.cli.conventions import STANDARD, add_json, add_size
 from polysched.cli.options import (
-    C_OR_OTHER,
+    add_any_source,
     add_instructions,
     add_scheduling,
-    add_source,
     add_tiling,
     known_sizes,
     read_regions,
@@ -54,7 +53,7 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    add_source(parser, what=C_OR_OTHER)
+    add_any_source(parser)
     parser.add_argument("--explain", action="store_true",
                         help="predicted traffic per cache level, the limit that binds, the I/O lower bound")
     parser.add_argument("--tree", action="store_true",
@@ -139,6 +138,7 @@ def _regions(arguments: argparse.Namespace, shown: Progress) -> tuple[list[_Regi
     from functools import partial
 
     from polysched.pipeline import analysed, check_packed, emit_blocks, scheduled
+    from polysched.search.lookup import searching
     from polysched.tensorize.decision import decide
     from polysched.tiling import tile
     from polysched.tiling.planning.by_hand import refuse_unused
@@ -161,7 +161,8 @@ def _regions(arguments: argparse.Namespace, shown: Progress) -> tuple[list[_Regi
         shown.step(f"scheduling {scop.name}")
         dependences = analysed(scop, expand=options.expand,
                                vector_bytes=options.collapses_for(), row_loss=options.row_loss).dependences
-        schedule = scheduled(dependences, options, parameters=sizes)
+        with searching(options):
+            schedule = scheduled(dependences, options, parameters=sizes)
         shown.step(f"tiling {scop.name}, and writing C")
         source = emit_blocks(partial(tile, schedule, alone=False), tiling, options.emit_options())
         told = arguments.explain or arguments.simulate or bool(arguments.json)

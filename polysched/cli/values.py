@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 _OF_BAND = re.compile(r"(\d+):(.*)", re.DOTALL)
-
+_TYPE = re.compile(r"([A-Za-z_]\w*)=([A-Za-z_]\w*(?: [A-Za-z_]\w*)*)")
 
 class PerBand(argparse.Action):
     """Keeps a value for all bands, or of `BAND:VALUE` for one band in `bands`.
@@ -62,6 +62,14 @@ def band_member(text: str) -> object:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"{text!r} is not the number of a loop of a band, or none")
     return int(text)
+
+
+def element_type(text: str) -> tuple[str, str]:
+    """One value of `--element-type`, ARRAY=TYPE."""
+    found = _TYPE.fullmatch(text)
+    if found is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is not ARRAY=TYPE with a type of C")
+    return found.group(1), found.group(2)
 
 
 TILES_OVER_TIME: Mapping[str, Mapping[str, object]] = {

@@ -15,18 +15,18 @@ from polysched.errors import BudgetExceededError
 from polysched.fuzz.hand_steps import random_steps
 from polysched.fuzz.random_strategy import random_strategy
 from polysched.measure.programs.instance_trace import traced_function
-from polysched.pipeline import optimize, scanned_with_fallbacks
-from polysched.pipeline.options import PipelineOptions
+from polysched.pipeline import scanned_with_fallbacks
+from polysched.pipeline.options import BEST, PipelineOptions
 from polysched.records import dataclass
 from polysched.scheduling import ALGORITHMS, by_strategy
 from polysched.scheduling.options import SchedulerOptions
 from polysched.scop.budget import in_words, with_budget
 from polysched.scop.scop import Scop
+from polysched.search.clients.best_schedule import best
+from polysched.search.lookup import optimize
 from polysched.target import Target
 from polysched.tensorize.options import TensorizeOptions
 from polysched.tiling import TilingOptions, tile
-from polysched.tiling.best_schedule import NAME as BEST
-from polysched.tiling.best_schedule import best
 from polysched.tiling.tiled_schedule import TiledSchedule
 
 Sizes: TypeAlias = int | tuple[int, ...] | Literal["auto", "off"]

@@ -6,9 +6,9 @@ import random
 from dataclasses import replace
 
 from polysched.fuzz.configuration import STRATEGY, Build, Configuration, Sizes
+from polysched.pipeline.options import BEST
 from polysched.scheduling.options import FUSION_POLICIES
 from polysched.tensorize.registry import INTRINSICS
-from polysched.tiling.best_schedule import NAME as BEST
 
 VECTOR_BITS = (0, 0, 128, 256, 512)
 TEMPORARIES = ("keep", "expand", "exact")

@@ -25,7 +25,7 @@ from polysched.model.limits import LIMITS
 from polysched.model.stitched import stitched_program
 from polysched.model.variants import Asked, Candidate, predicted_seconds
 from polysched.pipeline.optimized import Optimized
-from polysched.pipeline.options import PipelineOptions
+from polysched.pipeline.options import BEST, PipelineOptions
 from polysched.records import dataclass
 from polysched.scop.signature import ParameterKind
 from polysched.search.as_functions import function_of
@@ -215,7 +215,8 @@ def emitted(fragment: Graph, options: PipelineOptions, name: str) -> tuple[CFunc
 def optimized_kernel(fragment: Graph, options: PipelineOptions) -> Optimized:
     """All stages of a fragment: several operators in one loop over tiles, where that is legal."""
     scop, options = scop_of(fragment), in_any_order(options)
-    found = stitched_program(scop, options) if has_stages(fragment) else None
+    one = has_stages(fragment) and options.scheduler != BEST   # which compares schedules, and has none to stitch
+    found = stitched_program(scop, options) if one else None
     return optimize(scop, options) if found is None else optimize(found.scop, found.options)
 
 
@@ -236,13 +237,15 @@ def why_alone(fragment: Graph, options: PipelineOptions) -> str:
 
 
 def adapter(function: CFunction, symbol: str) -> str:
-    """A function that takes pointers and sizes as two arrays, around one that takes them one by one."""
-    arguments, sizes, arrays = [], 0, 0
+    """A function that takes pointers and sizes as two arrays, around one that takes them one by one.
+
+    The sizes of a fragment are n0, n1, ... in the order of the array; its Scop has them as they first occur in it.
+    """
+    arguments, arrays = [], 0
     parameters = [p.name for p in function.source.scop.parameters]
-    for parameter in function.signature.parameters:
-        if sizes < len(parameters):
-            arguments.append(f"sizes[{sizes}]")
-            sizes += 1
+    for place, parameter in enumerate(function.signature.parameters):
+        if place < len(parameters):
+            arguments.append(f"sizes[{parameters[place].removeprefix('n')}]")
             continue
         by_value = parameter.kind is not ParameterKind.ARRAY
         assert parameter.dtype is not None
@@ -276,7 +279,8 @@ def compile_object(source: Path, target: Path, compiler: Compiler, *, what: str,
                          *(["-fvisibility=hidden"] if hidden else []), "-fno-strict-aliasing", "-c", str(source), "-o",
                          str(target)], folder=target.parent)
     if done.returncode != 0:
-        raise CompileError(f"{compiler} refused {what}", witness=first_lines(done.stderr, str(target.parent)))
+        raise CompileError(f"{compiler} refused {what}", witness=first_lines(done.stderr, str(target.parent)),
+                           hint="name another compiler, by options, on the command line by --cc")
 
 
 def link_library(objects: Sequence[Path], library: Path, compiler: Compiler, *, what: str) -> None:
@@ -294,4 +298,5 @@ def link_library(objects: Sequence[Path], library: Path, compiler: Compiler, *, 
     done = compiler.run(["-shared", "-fPIC", "-o", str(library.absolute()), *map(str, objects), *compiler.openmp_link,
                          "-lm"], folder=folder)
     if done.returncode != 0:
-        raise CompileError(f"{compiler} cannot link {what}", witness=first_lines(done.stderr, str(folder)))
+        raise CompileError(f"{compiler} cannot link {what}", witness=first_lines(done.stderr, str(folder)),
+                           hint="name another compiler, by options, on the command line by --cc")

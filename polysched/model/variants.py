@@ -10,8 +10,7 @@ from polysched.model.limits import LIMITS
 from polysched.pipeline.optimized import Optimized
 from polysched.records import dataclass
 from polysched.search.variants import least_regret, thresholds
-from polysched.tiling.best_schedule import program_seconds
-from polysched.tiling.planning.predict import predict
+from polysched.tiling.planning.predict import predict, program_seconds
 
 
 @dataclass(frozen=True, kw_only=True)

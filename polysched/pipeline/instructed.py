@@ -21,7 +21,7 @@ from polysched.emit_c.alternatives.instructions import (
 from polysched.emit_c.scalar_code.original_code import inside
 from polysched.errors import PolyschedError, UsageError
 from polysched.pipeline.options import PipelineOptions
-from polysched.pipeline.plan_choice import with_chosen_plan
+from polysched.pipeline.search_choices import with_chosen_plan
 from polysched.pipeline.stages import analysed
 from polysched.pipeline.timing import timed
 from polysched.pipeline.verified_replacements import BegunVerdict, verdict_begun, verdict_on_calls

@@ -26,10 +26,11 @@ from polysched.tensorize.decision import may_gain
 from polysched.tensorize.instruction_choice import InstructionChoice
 from polysched.tensorize.options import BY_DEFAULT, TensorizeOptions
 from polysched.tiling import BandOptions, TilingOptions
-from polysched.tiling.best_schedule import NAME as BEST
 from polysched.tiling.planning.register_shape import row_loss
 
 VECTOR_BITS = (0, 128, 256, 512)
+BEST = "best"
+"""What `--scheduler` calls the cheapest of all schedulers' schedules; a search finds it."""
 VERIFY = ("auto", "always", "never")
 DEVICES = (*INTERFACES, *SCRATCHPADS)
 """What loops can run on beside this machine's cores."""

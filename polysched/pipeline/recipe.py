@@ -10,7 +10,7 @@ from typing import Any, Literal, NoReturn
 
 from polysched.errors import UsageError
 from polysched.pipeline.limits import LIMITS
-from polysched.pipeline.options import PipelineOptions
+from polysched.pipeline.options import BEST, PipelineOptions
 from polysched.records import dataclass
 from polysched.scheduling.primitives.step import LARGEST, Step
 from polysched.scheduling.primitives.stored import step_from_json
@@ -159,6 +159,8 @@ def _check(recipe: Recipe) -> None:
 
     Choices for bands count one by one: they only have to agree with what holds for all.
     """
+    if recipe.scheduler == BEST:
+        raise UsageError("a recipe names one scheduler", witness=repr(BEST), hint="`best` is a search among them")
     rest = tuple((name, _key(value)) for name, default in _OF_ALL if (value := getattr(recipe, name)) is not default)
     tiling = _GOOD.get(rest)
     if tiling is None:

@@ -15,7 +15,8 @@ from polysched.dependence.if_conversion import with_chosen_operands
 from polysched.dependence.reordering.turned_reductions import in_any_order
 from polysched.dependence.substitution import substitute_temporaries
 from polysched.pipeline.kept_stages import kept
-from polysched.pipeline.options import PipelineOptions
+from polysched.pipeline.options import BEST, PipelineOptions
+from polysched.pipeline.search_choices import with_chosen_schedule
 from polysched.scheduling import ALGORITHMS, by_strategy, steps
 from polysched.scheduling.schedule import Schedule
 from polysched.scop.scop import Scop
@@ -23,8 +24,6 @@ from polysched.tensorize.preparing.canonical import canonical_form
 from polysched.tensorize.preparing.from_zero import with_loops_from_zero
 from polysched.tensorize.preparing.narrowing import narrow_sums
 from polysched.tensorize.preparing.written_out import in_loops_of_their_own
-from polysched.tiling.best_schedule import NAME as BEST
-from polysched.tiling.best_schedule import best
 
 
 def analysed(scop: Scop, *, expand: bool = True, value_based: bool = True, inputs: bool = False,
@@ -109,7 +108,7 @@ def scheduled(dependences: Dependences, options: PipelineOptions, *, input_depen
                     dependences, "scheduled", str(strategy), wanted, options.steps, options.reassociate)
     if options.scheduler == BEST:
         tiling = replace(options.tiling_options(), parameters=parameters or {})
-        return best(dependences, options=wanted, tiling=tiling).schedule
+        return with_chosen_schedule(dependences, wanted, tiling).schedule
     return kept(lambda: steps.apply(ALGORITHMS[options.scheduler](dependences, options=wanted), *options.steps,
                                     reassociate=options.reassociate),
                 dependences, "scheduled", options.scheduler, wanted, options.steps, options.reassociate)

@@ -42,7 +42,8 @@ from polysched.pipeline.instructed import (
     with_instructions,
 )
 from polysched.pipeline.optimized import Optimized
-from polysched.pipeline.options import PipelineOptions
+from polysched.pipeline.options import BEST, PipelineOptions
+from polysched.pipeline.search_choices import with_chosen_schedule
 from polysched.pipeline.stages import analysed, scheduled
 from polysched.pipeline.timing import timed
 from polysched.pipeline.unchanged import reason_for_original
@@ -51,8 +52,6 @@ from polysched.scop.construction.rows_in_order import with_rows_in_order
 from polysched.scop.scop import Scop
 from polysched.target.scratchpads import SCRATCHPADS
 from polysched.tiling import tile
-from polysched.tiling.best_schedule import NAME as BEST
-from polysched.tiling.best_schedule import best
 from polysched.tiling.lesser_schedules import lesser_schedules
 from polysched.tiling.options import TilingOptions
 from polysched.tiling.tiled_schedule import TiledSchedule
@@ -153,13 +152,13 @@ class Started:
 
 def started_region(scop: Scop, options: PipelineOptions) -> Started | None:
     """A region up to its first instruction; None where its code depends on more: a source file, a database, `safe`,
-    measured plans.
+    measured plans, the best of several schedules.
 
     Choices by hand are refused by the stages of ordinary code, so these come first.
     """
     if scop.source is not None or options.database is not None or options.safe or options.guard:
         return None
-    if not options.is_by_model:
+    if not options.is_by_model or options.scheduler == BEST:
         return None
     wanted = options.instructions_for(scop)
     if wanted is None or wanted.measure:
@@ -298,8 +297,8 @@ def _lowered(dependences: Dependences, options: PipelineOptions, seconds: dict[s
     tiling = options.tiling_of(dependences.scop)
     if options.strategy is None and options.scheduler == BEST:
         def tiled_by(how: TilingOptions) -> TiledSchedule:
-            return timed(seconds, "schedule", lambda: best(
-                dependences, options=options.scheduler_options(), tiling=how))
+            return timed(seconds, "schedule", lambda: with_chosen_schedule(
+                dependences, options.scheduler_options(), how))
     else:
         schedule = timed(seconds, "schedule", lambda: scheduled(dependences, options))
 

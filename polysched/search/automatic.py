@@ -13,10 +13,12 @@ from polysched.search.rewriting.partial_sums import split_reduction
 from polysched.search.rewriting.producers import fusible_consumer, inline
 from polysched.tensorize.decision import may_gain
 from polysched.tensorize.options import DEFAULT, NONE
-from polysched.tiling.best_schedule import POLICIES
 from polysched.tiling.options import BandOptions
 
 Rule = Callable[[Chooser, Dependences, Recipe], Recipe]
+
+POLICIES = ("smart", "max", "typed", "none")
+"""Of fusion, that are tried."""
 
 
 def fusion(choose: Chooser, dependences: Dependences, recipe: Recipe) -> Recipe:

@@ -7,29 +7,33 @@ What is found is applied, checked by every stage as any choice, and used only if
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from math import log2
 from pathlib import Path
 
+from polysched.dependence.dependences import Dependences
 from polysched.emit_c.alternatives.variants import with_variants
 from polysched.errors import PolyschedError, UsageError
 from polysched.measure.processes.building import DEFAULT_FLAGS
 from polysched.pipeline import files
 from polysched.pipeline.optimized import Optimized
 from polysched.pipeline.options import PipelineOptions
-from polysched.pipeline.plan_choice import choosing_plans
 from polysched.pipeline.recipe import Recipe, apply_recipe
+from polysched.pipeline.search_choices import choosing_plans, choosing_schedules
 from polysched.pipeline.way import optimized_region
 from polysched.records import dataclass
+from polysched.scheduling.options import SchedulerOptions
 from polysched.scop.scop import Scop
 from polysched.search.building import code_of
 from polysched.search.database import Database, Range, Winner
 from polysched.search.identity import canonical_scop, digest_of, key_of, place_of
 from polysched.target import find_compiler
 from polysched.tiling.footprints.nest import assumed_parameters
+from polysched.tiling.options import TilingOptions
+from polysched.tiling.tiled_schedule import TiledSchedule
 
 _LOG = logging.getLogger(__name__)
 
@@ -44,7 +48,7 @@ def optimize(path_or_scop: str | Path | Scop, options: PipelineOptions | None = 
     PolyschedError : any stage refuses.
     """
     options = options or PipelineOptions()
-    with _measuring(options):
+    with searching(options):
         return files.optimize(path_or_scop, options, alone=alone,
                               region=None if options.database is None else looked_up_region)
 
@@ -63,17 +67,30 @@ def transform_file(path: str | Path, options: PipelineOptions | None = None, *,
     PolyschedError : as there.
     """
     options = options or PipelineOptions()
-    with _measuring(options):
+    with searching(options):
         return files.transform_file(path, options, checked=checked,
                                     region=None if options.database is None else looked_up_region)
 
 
-def _measuring(options: PipelineOptions) -> AbstractContextManager[None]:
-    """While this lasts, plans that are to be measured are searched, and kept in the database of the options."""
-    if options.tensorize is None or not options.tensorize.measure:
-        return nullcontext()
-    from polysched.search.clients.measured_plans import with_fastest_plan  # a search is loaded where one is asked for
-    return choosing_plans(partial(with_fastest_plan, database=options.database))
+@contextmanager
+def searching(options: PipelineOptions) -> Iterator[None]:
+    """While this lasts, the stages of a region have what they leave to a search answered.
+
+    The cheapest of all schedules is found; plans that are to be measured are raced, and kept in the database of the
+    options.  What searches is loaded where it is asked for.
+    """
+    with choosing_schedules(_cheapest):
+        if options.tensorize is None or not options.tensorize.measure:
+            yield
+            return
+        from polysched.search.clients.measured_plans import with_fastest_plan
+        with choosing_plans(partial(with_fastest_plan, database=options.database)):
+            yield
+
+
+def _cheapest(dependences: Dependences, options: SchedulerOptions, tiling: TilingOptions) -> TiledSchedule:
+    from polysched.search.clients.best_schedule import best
+    return best(dependences, options=options, tiling=tiling)
 
 
 def source_to_source(path: str | Path, options: PipelineOptions | None = None) -> str:

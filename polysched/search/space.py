@@ -14,6 +14,7 @@ from polysched.pipeline.options import VECTOR_BITS, PipelineOptions
 from polysched.pipeline.recipe import Recipe, apply_recipe
 from polysched.pipeline.stages import analysed, scheduled
 from polysched.records import dataclass
+from polysched.scheduling.schedule import Schedule
 from polysched.scop.scop import Scop
 from polysched.search.bands import BandFacts, recipe_seconds
 from polysched.search.chooser import (
@@ -31,10 +32,11 @@ from polysched.search.chooser import (
 from polysched.search.limits import LIMITS
 from polysched.tensorize.decision import may_gain, offered
 from polysched.tensorize.instruction_choice import InstructionChoice
-from polysched.tiling.best_schedule import program_seconds
+from polysched.tiling.options import TilingOptions
 from polysched.tiling.planning.choices import band_choices
-from polysched.tiling.planning.predict import predict
+from polysched.tiling.planning.predict import Prediction, predict, program_seconds
 from polysched.tiling.tile_bands import tile
+from polysched.tiling.tiled_schedule import TiledSchedule
 
 Space: TypeAlias = Callable[[Chooser, Dependences], Recipe]
 """A template: whatever it asks of the chooser is a choice; one that asks nothing is a recipe by hand."""
@@ -58,12 +60,41 @@ PLAIN = frozenset({str, int, bool, type(None)})
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class _Row:
-    """One schedule: its bands, and what the model says of it with its own tiles."""
+class Row:
+    """One schedule, and what is made of it where somebody asks.
 
-    tree: str
-    bands: tuple[BandFacts, ...]
-    seconds: float | None
+    Parameters
+    ----------
+    tiling : how it is tiled, but for the choices for single bands that a recipe makes.
+    sizes : for which its bands are described and its time is predicted.
+    """
+
+    schedule: Schedule
+    tiling: TilingOptions
+    sizes: Mapping[str, int]
+
+    @cached_property
+    def tree(self) -> str:
+        return str(self.schedule.tree)
+
+    @cached_property
+    def bands(self) -> tuple[BandFacts, ...]:
+        tiling = replace(self.tiling, parameters=self.sizes)
+        return tuple(BandFacts(choices, tiling.target) for choices in band_choices(self.schedule, tiling))
+
+    @cached_property
+    def tiled(self) -> TiledSchedule:
+        return tile(self.schedule, self.tiling, alone=False)
+
+    @cached_property
+    def predicted(self) -> Prediction:
+        return predict(self.schedule.dependences, self.tiled.tree, target=self.tiling.target, parameters=self.sizes,
+                       plans=self.tiled.plans)
+
+    @cached_property
+    def seconds(self) -> float | None:
+        """What the model says of it with its own tiles."""
+        return program_seconds(self.predicted, self.tiling.target)
 
 
 @dataclass(eq=False)
@@ -76,15 +107,19 @@ class Explorer:
     scop : the program.
     options : of the pipeline; what recipes do not say.
     sizes : the sizes that count, by the names of parameters.
+    given : the dependences that every recipe schedules; None for those that the pipeline finds.
+    tiling : how every schedule is tiled, whatever its recipe says; its sizes are the model's. None for the options'.
     """
 
     space: Space
     scop: Scop
     options: PipelineOptions
     sizes: dict[str, int] = field(default_factory=dict)
+    given: Dependences | None = None
+    tiling: TilingOptions | None = None
     rejections: Rejections = field(default_factory=Rejections)
     _programs: dict[bool, Dependences] = field(default_factory=dict)
-    _rows: dict[Hashable, _Row] = field(default_factory=dict)
+    _rows: dict[Hashable, Row | PolyschedError] = field(default_factory=dict)
 
     def sample(self, draw: random.Random) -> Proposal | None:
         """A random recipe; None where so many attempts in a row were rejected."""
@@ -131,6 +166,8 @@ class Explorer:
 
     def dependences(self, recipe: Recipe | None = None) -> Dependences:
         """Of the program as choices by hand see it: with expanded temporaries, and no loops collapsed."""
+        if self.given is not None:
+            return self.given
         expand = self.options.expand and (recipe is None or recipe.expand)
         if expand not in self._programs:
             self._programs[expand] = analysed(self.scop, expand=expand).dependences
@@ -143,11 +180,11 @@ class Explorer:
         ------
         PolyschedError : it makes none.
         """
-        return self._row(recipe).bands
+        return self.row(recipe).bands
 
     def seconds(self, recipe: Recipe) -> float | None:
         """What the projected model says of a recipe; None where it cannot say."""
-        row = self._row(recipe)
+        row = self.row(recipe)
         return recipe_seconds(row.bands, recipe, whole=row.seconds)
 
     @cached_property
@@ -167,23 +204,34 @@ class Explorer:
         """Widths of vectors that the machine has beside its own."""
         return tuple(bits for bits in reversed(VECTOR_BITS) if 0 < bits < self.options.target().vector_bits)
 
-    def _row(self, recipe: Recipe) -> _Row:
-        """The schedule of a recipe, whatever its tiles; made once."""
+    def row(self, recipe: Recipe) -> Row:
+        """The schedule of a recipe, whatever its tiles; made, or refused, once.
+
+        Raises
+        ------
+        PolyschedError : it makes none.
+        """
         key = tuple(value if type(value := getattr(recipe, name)) in PLAIN else str(value) for name in OF_SCHEDULE)
         if key not in self._rows:
-            options = apply_recipe(self.options, replace(recipe, bands={}, flags=()))
-            schedule = scheduled(self.dependences(recipe), options)
-            tiling = replace(options.tiling_options(), bands={}, parameters=self.sizes)
-            tiled = tile(schedule, replace(tiling, parameters={}), alone=False)
-            predicted = predict(schedule.dependences, tiled.tree, target=tiling.target, parameters=self.sizes,
-                                plans=tiled.plans)
-            self._rows[key] = _Row(tree=str(schedule.tree), bands=tuple(
-                BandFacts(choices, tiling.target) for choices in band_choices(schedule, tiling)),
-                seconds=program_seconds(predicted, tiling.target))
-        return self._rows[key]
+            try:
+                self._rows[key] = self._made(recipe)
+            except PolyschedError as error:
+                self._rows[key] = error
+        found = self._rows[key]
+        if isinstance(found, PolyschedError):
+            raise found
+        return found
+
+    def _made(self, recipe: Recipe) -> Row:
+        options = apply_recipe(self.options, replace(recipe, bands={}, flags=()))
+        schedule = scheduled(self.dependences(recipe), options, input_dependences=options.scheduling.input_dependences)
+        if self.tiling is not None:
+            return Row(schedule=schedule, tiling=self.tiling, sizes=self.tiling.parameters)
+        tiling = replace(options.tiling_options(), bands={}, parameters={})
+        return Row(schedule=schedule, tiling=tiling, sizes=self.sizes)
 
     def _chooser(self, answers: Answers) -> Chooser:
-        return Chooser(answers, bands_of=self.bands, tree_of=lambda recipe: self._row(recipe).tree,
+        return Chooser(answers, bands_of=self.bands, tree_of=lambda recipe: self.row(recipe).tree,
                        rejections=self.rejections, instructions_of=lambda: self.instructions,
                        narrower_vectors=self.narrower_vectors, reassociate=self.options.reassociate)
 
@@ -203,4 +251,4 @@ def distinct(proposals: Collection[Proposal]) -> tuple[Proposal, ...]:
     return tuple(kept.values())
 
 
-__all__ = ["Explorer", "Proposal", "RejectedError", "Space", "distinct"]
+__all__ = ["Explorer", "Proposal", "RejectedError", "Row", "Space", "distinct"]

@@ -14,8 +14,6 @@ class TilingLimits:
     """By the module that asks for them."""
 
     # footprints/bound_formula.py
-    longest_chain: int = constant(
-        3, unit="dependences", source="of a path from a statement to itself; fdtd-2d needs two")
     most_projections: int = constant(6, unit="projections", source="of a statement; the subspaces of more are too many")
     largest_weight_denominator: int = constant(
         64, unit="1", source="the weights of projections are fractions of subspaces' dimensions, which are small")
@@ -63,6 +61,10 @@ class TilingLimits:
         16, unit="parts", source="of a statement, along which loops run one way; a ring in four dimensions has so many")
     rim_share: int = constant(
         16, unit="1", source="parts of a domain that are so many times smaller than the largest are left out of models")
+
+    # footprints/reuses.py
+    longest_chain: int = constant(
+        3, unit="dependences", source="of a path from a statement to itself; fdtd-2d needs two")
 
     # footprints/streams.py
     streamed_ways: int = constant(
@@ -191,6 +193,11 @@ class TilingLimits:
     # rewriting/retiming.py
     loop_instructions: int = constant(
         3, unit="instructions", source="of a step of a loop beside its body: count, compare, branch")
+
+    # rewriting/marking.py
+    most_uneven_parts: float = constant(
+        0.05, unit="1", source="of the threads' time that is lost where iterations of an outermost loop are no equal "
+                               "parts: three images on two cores lose a quarter")
 
     # rewriting/shared_strips.py
     strip_cache_divisor: int = constant(

@@ -18,6 +18,7 @@ from polysched.cli.options import (
     FUSIONS,
     SCHEDULERS,
     TENSOR_INSTRUCTIONS,
+    add_any_source,
     add_source,
     add_transformation,
     device_mapping,
@@ -29,7 +30,7 @@ from polysched.cli.options import (
     tensorize_options,
     tiled_options,
 )
-from polysched.errors import UsageError
+from polysched.errors import PolyschedError, UsageError
 from polysched.gpu import options as gpu_options
 from polysched.scheduling import ALGORITHMS
 from polysched.scheduling.options import FUSION_POLICIES
@@ -207,5 +208,30 @@ def test_a_file_of_openscop_takes_the_place_of_one_of_c(tmp_path: Path, monkeypa
     assert piped.statements[0].domain.is_equal(scop.statements[0].domain)
     with pytest.raises(UsageError, match="-I does nothing for a file of OpenScop"):
         read_regions(parser.parse_args([str(file), "-I", "."]))
+    assert {array.dtype.name for array in scop.arrays} == {"float64"}
+
+
+def test_an_option_says_the_element_types_of_openscop(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, parser = tmp_path / "two.scop", argparse.ArgumentParser()
+    file.write_text(PRODUCT.replace("B[i-1]", "B[i]").replace("0   -1    ## [1]", "0    0    ## [1]"))
+    (tmp_path / "in.c").write_text(TEXT)
+    add_any_source(parser)
+    given = ["--element-type", "B=unsigned char", "--element-type", "A=float"]
+    (scop,) = read_regions(parser.parse_args([str(file), *given]))
+    assert [array.dtype.name for array in scop.arrays] == ["uint8", "float32"]
+    for wrong, said in (("Q=float", "no array Q in the OpenScop regions"), ("B=floot", "floot")):
+        with pytest.raises(PolyschedError, match=said):
+            read_regions(parser.parse_args([str(file), "--element-type", wrong]))
+    with pytest.raises(UsageError, match="--element-type does nothing for a file of C, which names its types"):
+        read_regions(parser.parse_args([str(tmp_path / "in.c"), "--element-type", "B=float"]))
+    for wrong in ("B", "B=float*", "B=int; x"):
+        with pytest.raises(SystemExit):
+            parser.parse_args([str(file), "--element-type", wrong])
+        assert f"{wrong!r} is not ARRAY=TYPE with a type of C" in capsys.readouterr().err
+
+
+def test_openscop_is_no_c_file(tmp_path: Path) -> None:
+    file = tmp_path / "product.scop"
+    file.write_text(PRODUCT)
     with pytest.raises(UsageError, match=r"a file of OpenScop is no C file\n.*from_openscop"):
         from_c_file(file)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from polysched.cli import main
 from polysched.cli.commands import COMMANDS
 from tests.architecture.test_import_direction import ORDER
 from tests.docs.pages import in_fresh_process, sections, with_real_output
@@ -21,6 +22,7 @@ MOST_LINES = 25
 """Of a script of the cookbook, the empty ones not counted."""
 WRITTEN = sorted([*DOCS.glob("*.md"), ROOT / "README.md", *(ROOT / "polysched").glob("*/README.md"),
                   *(ROOT / "experiments").rglob("*.md")])
+GALLERY = re.findall(r"\(gallery/(\w+)\.svg\)\n\n`polysched (draw [^`]+)`", (DOCS / "index.md").read_text())
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
 
 
@@ -63,6 +65,15 @@ def test_the_cookbook_has_ten_questions_with_short_scripts() -> None:
         asked, *_, shown = re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL).strip().split("\n\n")
         assert "?" in asked, f"{title}: it begins with the question"
         assert shown.strip().endswith("."), f"{title}: it ends with what is shown"
+
+
+@pytest.mark.parametrize(("name", "command"), GALLERY)
+def test_a_picture_of_the_gallery_is_what_its_command_draws(
+        name: str, command: str, tmp_path: Path, golden: Callable[[Path, str], None],
+        monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(DOCS / "gallery")
+    assert main([*command.split(), "-o", str(tmp_path / "drawn.svg")]) == 0
+    golden(DOCS / "gallery" / f"{name}.svg", (tmp_path / "drawn.svg").read_text())
 
 
 @pytest.mark.parametrize("title", sections(RECIPES.read_text())[1])

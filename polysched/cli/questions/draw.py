@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from polysched.cli.conventions import STANDARD, add_json, add_size, output_beside
 from polysched.cli.options import (
+    add_any_source,
     add_scheduling,
-    add_source,
     add_tiling,
     known_sizes,
     read_regions,
@@ -75,7 +75,7 @@ class _Drawn(Protocol):
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    add_source(parser)
+    add_any_source(parser)
     parser.add_argument("-o", "--output", metavar="OUT.svg|.tex|.html",
                         help="the file to write; its name chooses the form (default: SVG on standard output)")
     add_json(parser, "points, arrows, tiles and when they run, or messages,")
@@ -193,6 +193,7 @@ def _picture(arguments: argparse.Namespace, scop: Scop, sizes: Mapping[str, int]
     from polysched.pipeline import analysed, scheduled
     from polysched.scop.picture import nothing_runs, small_parameters
     from polysched.scop.points import fix_parameters
+    from polysched.search.lookup import searching
     if arguments.view == "messages":
         return _messages(arguments, scop, sizes, shown)
     options = scheduling_options(arguments)
@@ -206,7 +207,8 @@ def _picture(arguments: argparse.Namespace, scop: Scop, sizes: Mapping[str, int]
         from polysched.dependence.picture import draw_dependences
         return draw_dependences(dependences, parameters=values, axes=_two(arguments.axes))
     shown.step(f"scheduling {scop.name}")
-    schedule = scheduled(dependences, options)
+    with searching(options):
+        schedule = scheduled(dependences, options)
     if arguments.view == "explorer":
         from polysched.notebook.exploration import begin
         from polysched.notebook.explorer_page import ExplorerPage

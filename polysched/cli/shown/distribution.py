@@ -127,9 +127,12 @@ def _of_function(made: DistributedFile, name: str | None) -> list[Distributed]:
 
 def _made(arguments: argparse.Namespace, ranks: int | None) -> DistributedFile:
     from polysched.pipeline.whole_files.distributed import distribute_file
-    return distribute_file(arguments.source, arguments.distribute, partition=chosen_partition(arguments, ranks),
-                           owners=dict(arguments.owner), time_tile=arguments.time_tile or 1,
-                           overlap=arguments.overlap, options=pipeline_options(_changed(arguments, target="host")))
+    from polysched.search.lookup import searching
+    options = pipeline_options(_changed(arguments, target="host"))
+    with searching(options):
+        return distribute_file(arguments.source, arguments.distribute, partition=chosen_partition(arguments, ranks),
+                               owners=dict(arguments.owner), time_tile=arguments.time_tile or 1,
+                               overlap=arguments.overlap, options=options)
 
 
 def _changed(arguments: argparse.Namespace, **values: object) -> argparse.Namespace:

@@ -45,8 +45,10 @@ class LevelCounts:
     Parameters
     ----------
     misses : lines that it had to fetch.
-    write_backs : dirty lines that it gave up; those that it still holds at the end are not counted.
-    misses_without_sets, write_backs_without_sets : of caches of the same sizes whose lines may stand anywhere.
+    write_backs : dirty lines that it gave up while the loops ran.
+    last_write_backs : those that it gives up behind the loops, the nearest cache first.
+    misses_without_sets, write_backs_without_sets, last_write_backs_without_sets : of caches of the same sizes whose
+        lines may stand anywhere.
     by_array : the misses of each array.
     """
 
@@ -57,11 +59,13 @@ class LevelCounts:
     write_backs: int
     misses_without_sets: int
     write_backs_without_sets: int
+    last_write_backs: int
+    last_write_backs_without_sets: int
     by_array: Mapping[str, int]
 
     @property
     def bytes_moved(self) -> int:
-        """Into the cache and back."""
+        """Into the cache and back while the loops run."""
         return (self.misses + self.write_backs) * self.line_bytes
 
     @property
@@ -132,7 +136,7 @@ def simulate(tiled: TiledSchedule, sizes: Mapping[str, int], caches: Sequence[Ca
                     "static ", traced_function(tiled, name="loops"),
                     f"__attribute__((visibility(\"default\"))) void simulate({declared})\n"
                     f"{{\n  if (!started()) return;\n  loops({calls});\n  counted(counts);\n}}\n"])
-    numbers = _run(text, [sizes[name] for name in names], 2 + len(caches) * (4 + max(1, len(places))),
+    numbers = _run(text, [sizes[name] for name in names], 2 + len(caches) * (6 + max(1, len(places))),
                    compiler or find_compiler(), scop)
     if numbers[0] < 0:
         raise RunFailedError(f"the simulated caches of {scop.name} had no memory")
@@ -209,12 +213,14 @@ def _run(text: str, values: Sequence[int], count: int, compiler: Compiler, scop:
 
 def _counts(numbers: Sequence[int], sizes: Mapping[str, int], caches: Sequence[CacheLevel],
             arrays: Sequence[str]) -> CacheCounts:
-    width = 4 + max(1, len(arrays))
+    width = 6 + max(1, len(arrays))
     levels = []
     for at, cache in enumerate(caches):
-        misses, write_backs, whole, whole_backs, *by_array = numbers[2 + at * width:2 + (at + 1) * width]
+        own = numbers[2 + at * width:2 + (at + 1) * width]
+        misses, write_backs, whole, whole_backs, last, whole_last, *by_array = own
         levels.append(LevelCounts(
             level=cache.level, capacity_bytes=cache.size_bytes, line_bytes=cache.line_bytes, misses=misses,
             write_backs=write_backs, misses_without_sets=whole, write_backs_without_sets=whole_backs,
+            last_write_backs=last, last_write_backs_without_sets=whole_last,
             by_array=dict(zip(arrays, by_array, strict=False))))
     return CacheCounts(sizes=dict(sizes), accesses=numbers[0], levels=tuple(levels))

@@ -1,7 +1,8 @@
 """C text of simulated caches: a hierarchy with sets beside one without, fed by the accesses of emitted loops.
 
 Each level is write-back, allocates on writes and replaces what was used least recently.  What a level misses goes on to
-the next one, and so do the dirty lines that it gives up.  A cache of the same size without sets misses what no order of
+the next one, and so do the dirty lines that it gives up; behind the loops all are given up, the nearest cache's first,
+which is counted apart.  A cache of the same size without sets misses what no order of
 placement could keep under this replacement; what the one with sets misses beyond that are conflict misses.
 
 Source: M. D. Hill, A. J. Smith, "Evaluating Associativity in CPU Caches", IEEE Transactions on Computers 38(12), 1989
@@ -101,12 +102,28 @@ static int started(void) {
   return 1;
 }
 
+static void given_up(void) {
+  for (int l = 0; l < LEVELS; l++) {
+    for (way_t *w = by_sets[l].way; w < by_sets[l].way + by_sets[l].sets * by_sets[l].ways; w++)
+      if (w->dirty) { w->dirty = 0; by_sets[l].write_backs++; fetch(l + 1, w->line, 1, -1); }
+    for (long line = whole[l].newest; line >= 0; line = whole[l].older[line])
+      if (whole[l].in[line] & 2) { whole[l].in[line] = 1; whole[l].write_backs++; fetch_whole(l + 1, line, 1, 0); }
+  }
+}
+
 static void counted(long *out) {
+  long *level = out + 2;
   *out++ = accesses; *out++ = outside;
   for (int l = 0; l < LEVELS; l++) {
     *out++ = by_sets[l].misses; *out++ = by_sets[l].write_backs;
     *out++ = whole[l].misses; *out++ = whole[l].write_backs;
+    *out++ = 0; *out++ = 0;
     for (int a = 0; a < ARRAYS; a++) *out++ = by_array[a][l];
+  }
+  given_up();
+  for (int l = 0; l < LEVELS; l++, level += 6 + ARRAYS) {
+    level[4] = by_sets[l].write_backs - level[1];
+    level[5] = whole[l].write_backs - level[3];
   }
 }
 """

@@ -79,11 +79,15 @@ def from_openscop(text: str, *, path: str = "OpenScop", types: Mapping[str, str]
 
 def all_from_openscop(text: str, *, path: str = "OpenScop", types: Mapping[str, str] | None = None
                       ) -> tuple[Scop, ...]:
-    """The Scops of all regions; raises as `from_openscop`."""
-    regions = regions_of(text, path=path)
+    """The Scops of all regions; a type is of the arrays of that name in each.  Raises as `from_openscop`."""
+    regions, types = regions_of(text, path=path), dict(types or {})
+    own = [{array for statement in region.statements for _, array, _ in statement.accesses} for region in regions]
+    if unknown := sorted(set(types).difference(*own)):
+        raise UsageError(f"no array {unknown[0]} in the OpenScop regions", where=path,
+                         witness=f"their arrays are {', '.join(sorted(set().union(*own)))}")
     names = ["region"] if len(regions) == 1 else [f"region{number}" for number in range(1, len(regions) + 1)]
-    return tuple(from_region(region, path=path, name=name, types=types)
-                 for region, name in zip(regions, names, strict=True))
+    return tuple(from_region(region, path=path, name=name, types={a: types[a] for a in sorted(arrays & set(types))})
+                 for region, name, arrays in zip(regions, names, own, strict=True))
 
 
 def from_region(region: OpenScopRegion, *, path: str = "OpenScop", name: str = "region",

@@ -4,6 +4,7 @@ The instances of a statement project along each of its reuses: along the kernel 
 value each, and along the distance of a dependence that runs in a chain.  A segment of the execution that moves
 K - S elements reaches at most K values, and each projection has at most as many points as values of its group; groups
 of values that share none divide K.  The discrete Brascamp-Lieb inequality then bounds the instances of a segment.
+Two statements that share values are taken for one where their instances have places beside each other.
 
 These are leading terms, for sizes that are large beside S.  No value is computed twice.  Values that another
 statement makes count as inputs, which changes the bound by their number alone, a lower term.
@@ -17,21 +18,31 @@ Execution", SPAA 2014, theorem 2 (sums over parts that share no values).
 from __future__ import annotations
 
 import itertools
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import islpy as isl
 
-from polysched.dependence.dependences import Dependence, DependenceKind, Dependences
+from polysched.dependence.dependences import Dependences
 from polysched.errors import UsageError
 from polysched.records import dataclass
-from polysched.scheduling.solving.linear_algebra import null_space, rank
-from polysched.scop.body import unconditional_references
-from polysched.scop.scop import Access, AccessKind, Scop, Statement
-from polysched.tiling.footprints.leading_terms import at_sizes, degree_of, is_lower, leading_term
+from polysched.scheduling.solving.linear_algebra import rank
+from polysched.scop.scop import AccessKind, Scop, Statement
+from polysched.tiling.footprints.leading_terms import at_sizes, degree_of, leading_term
 from polysched.tiling.footprints.lower_bound import Rows, weights_of
+from polysched.tiling.footprints.reuses import (
+    Reuse,
+    certain_reads,
+    flows_of,
+    origin,
+    reuses_of,
+    separate,
+    share_nothing,
+    share_values,
+    span_of,
+    union_of,
+)
 from polysched.tiling.limits import LIMITS
 
 if TYPE_CHECKING:
@@ -39,34 +50,12 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Reuse:
-    """A direction in which instances share values.
-
-    Parameters
-    ----------
-    name : the accesses, or the statements of a chain.
-    kernel : a basis of the directions.
-    values : per access the statement instances and array elements whose values it reads, or that a chain passes.
-    readers : per access, its instances and the values that they read; none for a chain.
-    """
-
-    name: str
-    kernel: Rows
-    values: tuple[isl.UnionSet, ...]
-    readers: tuple[isl.UnionMap, ...] = ()
-
-    @property
-    def all_values(self) -> isl.UnionSet:
-        return _union(self.values)
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
 class StatementBound:
-    """What one statement forces.
+    """What one statement forces, or two that share values.
 
     Parameters
     ----------
-    statement : its name.
+    statement : its name, or both with a comma between.
     formula : elements, a leading term.
     exponent : a segment that moves S elements holds at most about S^exponent instances.
     reuses : what the bound was derived from.
@@ -76,6 +65,10 @@ class StatementBound:
     formula: sympy.Expr
     exponent: Fraction
     reuses: tuple[Reuse, ...]
+
+    @property
+    def values(self) -> isl.UnionSet:
+        return union_of(r.all_values for r in self.reuses)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -119,9 +112,11 @@ def bound_formula(dependences: Dependences) -> BoundFormula:
     found = [b for s in dependences.scop.statements if (b := _of_statement(dependences, s)) is not None]
     taken: list[StatementBound] = []
     for bound in sorted(found, key=lambda b: _size_of(b.formula), reverse=True):
-        values = _union(r.all_values for r in bound.reuses)
-        if all(_apart(values, _union(r.all_values for r in other.reuses)) for other in taken):
+        touching = [other for other in taken if not share_nothing(bound.values, other.values)]
+        if not touching:
             taken.append(bound)
+        elif (both := _of_two(dependences, touching, bound)) is not None:
+            taken[taken.index(touching[0])] = both
     return BoundFormula(compulsory=_compulsory(dependences), statements=tuple(taken),
                         reuse=_dominant(sympy.Add(*(b.formula for b in taken))))
 
@@ -136,38 +131,146 @@ def require_certain_writes(scop: Scop) -> None:
                                  hint="conditions on sizes and iterators only")
 
 
-def _certain_reads(statement: Statement) -> Iterator[Access]:
-    """Reads of known elements that every instance does."""
-    always = set(unconditional_references(statement.body))
-    return (a for a in statement.reads if a.exact and a.reference in always)
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Projection:
+    """A projection of instances along a reuse, and what each of its points says of values.
 
+    Parameters
+    ----------
+    weight : in the Brascamp-Lieb inequality.
+    values : so many are read at each point.
+    points : at so many points one value may be read.
+    """
 
-def _flows(dependences: Dependences) -> list[Dependence]:
-    """The flow dependences into certain reads."""
-    certain = {a.reference for s in dependences.scop.statements for a in _certain_reads(s)}
-    return [d for d in dependences.pairs if d.kind is DependenceKind.FLOW and d.sink_reference in certain]
+    reuse: Reuse
+    weight: Fraction
+    values: int
+    points: int = 1
 
 
 def _of_statement(dependences: Dependences, statement: Statement) -> StatementBound | None:
     """The bound by one statement alone; None where capacity forces nothing."""
+    reuses, weights = _weighted(reuses_of(dependences, statement), statement.depth)
+    return _bound(statement.name, [_Projection(reuse=r, weight=w, values=separate(r.values))
+                                   for r, w in zip(reuses, weights, strict=True) if w],
+                  leading_term(statement.domain), degree_of(statement.domain))
+
+
+def _of_two(dependences: Dependences, taken: Sequence[StatementBound], other: StatementBound) -> StatementBound | None:
+    """A larger bound than the taken one, by its statement and another that shares values with it alone; None otherwise.
+
+    The other's loops are put in every order in which its instances stand beside those of the first.
+    """
+    named = {s.name: s for s in dependences.scop.statements}
+    if len(taken) > 1 or taken[0].statement not in named:
+        return None
+    first, second = named[taken[0].statement], named[other.statement]
+    degree = degree_of(first.domain)
+    if first.depth != second.depth or degree_of(second.domain) != degree:
+        return None
+    reuses, weights = _weighted(reuses_of(dependences, first), first.depth)
+    weighted = [(r, w) for r, w in zip(reuses, weights, strict=True) if w]
+    offered = reuses_of(dependences, second)
+    size = leading_term(first.domain) + leading_term(second.domain)
+    best: StatementBound | None = taken[0]
+    for order in itertools.permutations(range(first.depth)):
+        both = _side_by_side(first, second, order, weighted, offered)
+        found = None if both is None else _bound(f"{first.name}, {second.name}", both, size, degree)
+        if found is not None and best is not None and _size_of(found.formula) > _size_of(best.formula):
+            best = found
+    return None if best is taken[0] else best
+
+
+def _side_by_side(first: Statement, second: Statement, order: Sequence[int],
+                  weighted: Sequence[tuple[Reuse, Fraction]], offered: Sequence[Reuse]) -> list[_Projection] | None:
+    """The projections of two statements as one set of points; None where they are not those of one.
+
+    A value that only points read that one projection takes together stands for one point of it; any other one stands
+    for two at most, one of each statement.
+
+    Parameters
+    ----------
+    order : the loops of the second, along those of the first.
+    weighted : the reuses of the first, and their weights.
+    offered : those of the second.
+    """
+    found = _in_pairs(order, weighted, offered, first.depth)
+    turned = _turned(second, order, first.name)
+    if not found or not first.domain.intersect(second.domain.apply(turned)).is_empty():
+        return None
+    made = []
+    for own, other, weight in found:
+        apart = share_nothing(own.all_values, other.all_values)
+        if not apart and not own.readers:
+            return None
+        made.append(_Projection(
+            reuse=Reuse(name=f"{own.name}, {other.name}", kernel=own.kernel, values=(*own.values, *other.values),
+                        readers=(*own.readers, *other.readers)),
+            weight=weight, values=min(separate(own.values), separate(other.values)),
+            points=1 if apart or _meet_along(own, other, turned, first.depth) else 2))
+    return made
+
+
+def _in_pairs(order: Sequence[int], weighted: Sequence[tuple[Reuse, Fraction]], offered: Sequence[Reuse],
+              depth: int) -> list[tuple[Reuse, Reuse, Fraction]]:
+    """Each reuse of the first statement and one of the second along the same kernel, with the weight; none where one
+    has no such partner, or where what one statement reads is passed along a chain of the other."""
+    found = []
+    for own, weight in weighted:
+        along = [r for r in offered if bool(r.readers) is bool(own.readers) and _is_span(
+            [[row[k] for k in order] for row in r.kernel], own.kernel, depth)]
+        if not along:
+            return []
+        found.append((own, along[0], weight))
+    mixed = ((one, two) for one, _, _ in found for _, two, _ in found if bool(one.readers) is not bool(two.readers))
+    return found if all(share_nothing(one.all_values, two.all_values) for one, two in mixed) else []
+
+
+def _turned(statement: Statement, order: Sequence[int], name: str) -> isl.Map:
+    """The instances of a statement with their loops in another order, as those of the statement of this name."""
+    domain = statement.domain.get_space()
+    space = domain.map_from_set().set_tuple_name(isl.dim_type.out, name)
+    turned = isl.Map.universe(space)
+    for at, loop in enumerate(order):
+        turned = turned.equate(isl.dim_type.in_, loop, isl.dim_type.out, at)
+    return turned
+
+
+def _is_span(rows: Sequence[Sequence[int]], kernel: Rows, depth: int) -> bool:
+    """Whether some vectors span a kernel."""
+    return rank([tuple(row) for row in rows], depth) == len(kernel) == rank([*map(tuple, rows), *kernel], depth)
+
+
+def _meet_along(own: Reuse, other: Reuse, turned: isl.Map, depth: int) -> bool:
+    """Whether instances of two statements that read one value differ along the kernel alone."""
+    for left, right in itertools.product(own.readers, other.readers):
+        between = left.apply_range(right.reverse()).apply_range(isl.UnionMap.from_map(turned))
+        if between.is_empty():
+            continue
+        small = at_sizes(isl.Map.from_union_map(between))
+        if rank([*span_of(small.deltas().union(origin(small)), depth), *own.kernel], depth) > len(own.kernel):
+            return False
+    return True
+
+
+def _bound(name: str, projections: Sequence[_Projection], instances: sympy.Expr, degree: int) -> StatementBound | None:
+    """The bound by the projections of so many instances; None where capacity forces nothing."""
     import sympy
 
-    found = _merged([*_shared_values(dependences, statement), *_chains(dependences, statement)])
-    reuses, weights = _weighted(found, statement.depth)
-    total = sum(weights, Fraction(0))
+    total = sum((p.weight for p in projections), Fraction(0))
     if total <= 1:
         return None
     held = sympy.Integer(1)
-    for group in _groups([(r, w) for r, w in zip(reuses, weights, strict=True) if w], degree_of(statement.domain)):
+    for group in _groups([(p.reuse, p.weight) for p in projections], degree):
         share = sympy.Rational(sum(w for _, w in group))
         held *= (share / (sympy.Rational(total) - 1)) ** share
-        for reuse, weight in group:
-            held /= sympy.Integer(_separate(reuse.values)) ** sympy.Rational(weight)
+    for own in projections:
+        held *= (sympy.Integer(own.points) / own.values) ** sympy.Rational(own.weight)
     constant = 1 / (sympy.Rational(total) - 1) / held
     size = sympy.Symbol("S", positive=True)
-    formula = constant * leading_term(statement.domain) * size ** (1 - sympy.Rational(total))
-    return StatementBound(statement=statement.name, formula=sympy.simplify(formula), exponent=total,
-                          reuses=tuple(r for r, w in zip(reuses, weights, strict=True) if w))
+    formula = constant * instances * size ** (1 - sympy.Rational(total))
+    return StatementBound(statement=name, formula=sympy.simplify(formula), exponent=total,
+                          reuses=tuple(p.reuse for p in projections))
 
 
 def _weighted(reuses: Sequence[Reuse], depth: int) -> tuple[tuple[Reuse, ...], tuple[Fraction, ...]]:
@@ -178,128 +281,6 @@ def _weighted(reuses: Sequence[Reuse], depth: int) -> tuple[tuple[Reuse, ...], t
         if some and len(weights) == len(some):
             return some, tuple(Fraction(w).limit_denominator(LIMITS.largest_weight_denominator) for w in weights)
     return (), ()
-
-
-def _shared_values(dependences: Dependences, statement: Statement) -> Iterator[Reuse]:
-    """Reads of values that many instances read by one access; the kernel spans what is between these."""
-    for access in _certain_reads(statement):
-        fresh, read, shared = statement.domain, isl.UnionMap("{ }"), None
-        parts = [d.relation.reverse() for d in _flows(dependences) if d.sink_reference == access.reference]
-        for part in parts:
-            fresh = fresh.subtract(part.domain())
-        for part in (*parts, access.relation.intersect_domain(fresh)):
-            read = read.union(isl.UnionMap.from_map(part))
-            small = at_sizes(part)
-            between = small.apply_range(small.reverse()).deltas()
-            shared = between if shared is None else shared.union(between)
-        kernel = _span(shared, statement.depth) if shared is not None and not shared.is_empty() else ()
-        if kernel and _is_lower(read.range(), degree_of(statement.domain)):
-            yield Reuse(name=access.reference, kernel=kernel, values=(read.range(),), readers=(read,))
-
-
-def _chains(dependences: Dependences, statement: Statement) -> Iterator[Reuse]:
-    """Paths of dependences that lead to nearly every instance from another, which lies in the kernel's directions."""
-    degree = degree_of(statement.domain)
-    yield from _own_chains(dependences, statement, degree)
-    flows: dict[str, list[Dependence]] = defaultdict(list)
-    for pair in _flows(dependences):
-        if at_sizes(pair.relation).is_bijective():
-            flows[pair.source].append(pair)
-    for path in _cycles(flows, statement.name):
-        relation = path[0].relation
-        for pair in path[1:]:
-            relation = relation.apply_range(pair.relation)
-        for distance in _distances(at_sizes(relation)):
-            at_distance = relation.intersect(_translation(relation.get_space(), distance))
-            if any(distance) and is_lower(statement.domain.subtract(at_distance.range()), degree):
-                yield Reuse(name=f"{' -> '.join(p.source for p in path)} by {distance}", kernel=(distance,),
-                            values=(_union(isl.UnionSet.from_set(p.relation.domain()) for p in path),))
-
-
-def _own_chains(dependences: Dependences, statement: Statement, degree: int) -> Iterator[Reuse]:
-    """What one access of a statement reads from the statement itself, as a sum over several loops does."""
-    for access in _certain_reads(statement):
-        pairs = [d.relation for d in _flows(dependences)
-                 if d.source == statement.name and d.sink_reference == access.reference]
-        if not pairs:
-            continue
-        relation = pairs[0]
-        for other in pairs[1:]:
-            relation = relation.union(other)
-        small = at_sizes(relation)
-        if small.is_bijective() and is_lower(statement.domain.subtract(relation.range()), degree):
-            kernel = _span(small.deltas().union(_origin(small)), statement.depth)
-            if kernel and len(kernel) < statement.depth:
-                yield Reuse(name=f"{access.reference} from {statement.name}", kernel=kernel,
-                            values=(isl.UnionSet.from_set(relation.domain()),))
-
-
-def _origin(relation: isl.Map) -> isl.Set:
-    """No distance, so that the hull of distances is a space."""
-    return isl.Set.from_basic_set(isl.BasicSet.from_point(isl.Point.zero(relation.deltas().get_space())))
-
-
-def _cycles(flows: Mapping[str, Sequence[Dependence]], start: str) -> Iterator[tuple[Dependence, ...]]:
-    """Paths from a statement to itself over different others."""
-    paths: list[tuple[Dependence, ...]] = [(pair,) for pair in flows.get(start, ())]
-    for _ in range(LIMITS.longest_chain):
-        yield from (p for p in paths if p[-1].sink == start)
-        paths = [(*p, pair) for p in paths if p[-1].sink != start
-                 for pair in flows.get(p[-1].sink, ()) if pair.sink not in {q.sink for q in p}]
-
-
-def _distances(relation: isl.Map) -> list[tuple[int, ...]]:
-    """The distances of the parts of a relation that have one each."""
-    found = []
-    for basic in relation.get_basic_maps():
-        deltas = isl.Map.from_basic_map(basic).deltas()
-        if deltas.is_singleton():
-            point = deltas.sample_point()
-            found.append(tuple(int(point.get_coordinate_val(isl.dim_type.set, d).to_python())
-                               for d in range(deltas.dim(isl.dim_type.set))))
-    return list(dict.fromkeys(found))
-
-
-def _translation(space: isl.Space, distance: Sequence[int]) -> isl.Map:
-    """Every instance to the one at a distance."""
-    result = isl.BasicMap.universe(space)
-    for at, by in enumerate(distance):
-        constraint = isl.Constraint.alloc_equality(isl.LocalSpace.from_space(space))
-        constraint = constraint.set_coefficient_val(isl.dim_type.in_, at, 1)
-        constraint = constraint.set_coefficient_val(isl.dim_type.out, at, -1)
-        result = result.add_constraint(constraint.set_constant_val(by))
-    return isl.Map.from_basic_map(result)
-
-
-def _span(deltas: isl.Set, depth: int) -> Rows:
-    """A basis of the directions that a set of differences spans."""
-    order = (isl.dim_type.set, isl.dim_type.div, isl.dim_type.param, isl.dim_type.cst)
-    matrix = deltas.affine_hull().remove_divs().equalities_matrix(*order)
-    rows = tuple(tuple(int(matrix.get_element_val(r, c).to_python()) for c in range(depth))
-                 for r in range(matrix.rows()))
-    return null_space(rows, depth)
-
-
-def _merged(reuses: Iterable[Reuse]) -> list[Reuse]:
-    """One of each kernel, chains after accesses: instances that agree along it read values of all of them."""
-    seen: dict[Rows, Reuse] = {}
-    for reuse in reuses:
-        direction = tuple(tuple(v if next(filter(None, row)) > 0 else -v for v in row) for row in reuse.kernel)
-        first = seen.get(direction)
-        if first is None or bool(first.readers) is bool(reuse.readers):
-            seen[direction] = reuse if first is None else Reuse(
-                name=f"{first.name}, {reuse.name}", kernel=first.kernel, values=(*first.values, *reuse.values),
-                readers=(*first.readers, *reuse.readers))
-    return list(seen.values())
-
-
-def _separate(values: Sequence[isl.UnionSet]) -> int:
-    """How many of these sets share no value: so many are read at each point of a projection."""
-    apart: list[isl.UnionSet] = []
-    for own in values:
-        if all(_apart(own, other) for other in apart):
-            apart.append(own)
-    return len(apart)
 
 
 def _few(reuses: Iterable[Reuse], depth: int) -> tuple[Reuse, ...]:
@@ -317,39 +298,9 @@ def _groups(weighted: Sequence[tuple[Reuse, Fraction]], degree: int) -> list[lis
     """Reuses that share values, together."""
     groups: list[list[tuple[Reuse, Fraction]]] = []
     for own in weighted:
-        touching = [g for g in groups if any(_share(own[0], r, degree) for r, _ in g)]
+        touching = [g for g in groups if any(share_values(own[0], r, degree) for r, _ in g)]
         groups = [g for g in groups if g not in touching] + [[own, *itertools.chain(*touching)]]
     return groups
-
-
-def _share(left: Reuse, right: Reuse, degree: int) -> bool:
-    """Whether nearly all instances cannot be kept apart by the values that they read.
-
-    The values of a chain and those that several instances read differ for all instances but a lower number.
-    """
-    if bool(left.readers) != bool(right.readers):
-        return False
-    common = left.all_values.intersect(right.all_values)
-    if common.is_empty() or not left.readers:
-        return not common.is_empty()
-    both = [_union(m.intersect_range(common).domain() for m in r.readers) for r in (left, right)]
-    return not any(_is_lower(readers, degree) for readers in both)
-
-
-def _is_lower(readers: isl.UnionSet, degree: int) -> bool:
-    sets = readers.get_set_list()
-    return all(is_lower(sets.get_at(at), degree) for at in range(sets.n_set()))
-
-
-def _apart(left: isl.UnionSet, right: isl.UnionSet) -> bool:
-    return left.intersect(right).is_empty()
-
-
-def _union(sets: Iterable[isl.UnionSet]) -> isl.UnionSet:
-    result = isl.UnionSet("{ }")
-    for part in sets:
-        result = result.union(part)
-    return result
 
 
 def _compulsory(dependences: Dependences) -> sympy.Expr:
@@ -358,9 +309,9 @@ def _compulsory(dependences: Dependences) -> sympy.Expr:
 
     found: dict[str, isl.Set] = {}
     for statement in dependences.scop.statements:
-        for access in _certain_reads(statement):
+        for access in certain_reads(statement):
             fresh = statement.domain
-            for pair in _flows(dependences):
+            for pair in flows_of(dependences):
                 if pair.sink_reference == access.reference:
                     fresh = fresh.subtract(pair.relation.range())
             reached = access.relation.intersect_domain(fresh).range()

@@ -124,6 +124,17 @@ def predict(dependences: Dependences, tree: isl.Schedule, *, target: Target,
     return Prediction(nests=tuple(nests), unknown=tuple(unknown), parameters=assumed)
 
 
+def program_seconds(prediction: Prediction, target: Target) -> float | None:
+    """Predicted wall time of one execution on all cores; None where an innermost loop has no prediction.
+
+    Per innermost loop the time on one core, divided among the threads that have work, and the starts of teams.
+    """
+    if prediction.unknown:
+        return None
+    return sum(nest.seconds / (max(1.0, min(nest.width, target.cores)) if nest.teams else 1.0)
+               + nest.teams * target.team_seconds for nest in prediction.nests)
+
+
 def _with_own_density(nest: Nest, leaf: _Leaf, scop: Scop, parameters: Mapping[str, int]) -> Nest:
     """The nest of a leaf with the instances that it has at these sizes: a part of a domain, such as its full tiles."""
     parts = [part for part in sets_of(leaf.position.domain) if part.get_tuple_name() in nest.deepest]

@@ -31,6 +31,7 @@ def _same(formula, text):
 @pytest.mark.parametrize(("name", "expected"), [
     ("gemm", "2*m*n*k/sqrt(S)"), ("syrk", "m*n**2/(2*sqrt(S))"), ("syr2k", "m*n**2/sqrt(S)"),
     ("cholesky", "n**3/(6*sqrt(S))"), ("lu", "2*n**3/(3*sqrt(S))"), ("jacobi_1d", "n*steps/(4*S)"),
+    ("ludcmp", "2*n**3/(3*sqrt(S))"), ("symm", "sqrt(2)*m**2*n/sqrt(S)"),
     ("mm2", "2*l*m*(k + n)/sqrt(S)"), ("floyd_warshall", "2*n**3/sqrt(S)"), ("mvt", "n**2"), ("trisolv", "n**2/2"),
 ])
 def test_the_published_bound(name, expected):
@@ -58,6 +59,17 @@ def test_two_products_that_read_the_same_operands_are_not_added_up():
                 loops.format("C[i][j] += A[i][k] * B[k][j]; D[i][j] -= E[i][k] * F[k][j];"))
     assert _same(shared.leading, "2*n**3/sqrt(S)")
     assert _same(apart.leading, "4*n**3/sqrt(S)")
+
+
+def test_halves_of_a_product_are_as_the_whole():
+    """Two statements whose instances lie beside each other have the projections of one: no value counts twice."""
+    signature = "int n, double A[n][n], double B[n][n], double C[n][n]"
+    half = "for (int k = {}; k < {}; k++) C[i][j] += A[i][k] * B[k][j];"
+    found = _of(signature, f"{IJ} {{ {half.format(0, 'i')} {half.format('i', 'n')} }}")
+    assert _same(found.leading, "2*n**3/sqrt(S)")
+    assert [s.statement for s in found.statements] == ["S0, S1"]
+    other = _of(signature, f"{IJ} {{ {half.format(0, 'n')} {half.format(0, 'n')} }}")
+    assert _same(other.leading, "2*n**3/sqrt(S)"), "both may run beside each other, on the same values"
 
 
 def test_both_operands_from_one_array_share_its_values():

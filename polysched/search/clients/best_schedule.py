@@ -1,32 +1,28 @@
-"""The best of several schedules: each is tiled, the cost model predicts its time, the cheapest is taken.
+"""The best of several schedules (`--scheduler best`): a template over the schedulers, whose recipes the model ranks.
 
-The candidates are the named schedulers, Pluto's under several fusion policies and with split index sets.  What the
-model compares are whole programs on all cores of the target: per innermost loop the projected time on one core
-(`cost_models.Projected`), divided among the threads that have work, and the starts of teams of threads.
+`schedules` is a space like any other; `tune(program, space=schedules)` races what `best` only predicts.  What the model
+compares are whole programs on all cores of the target (`tiling.planning.predict.program_seconds`).
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from polysched.dependence.dependences import Dependences
 from polysched.errors import PolyschedError
+from polysched.pipeline.options import PipelineOptions
+from polysched.pipeline.recipe import Recipe
 from polysched.records import dataclass
-from polysched.scheduling.algorithms import ALGORITHMS, Algorithm
 from polysched.scheduling.options import SchedulerOptions
-from polysched.scheduling.schedule import Candidate, Schedule
-from polysched.target.target import Target
+from polysched.scheduling.schedule import Candidate
+from polysched.search.automatic import POLICIES
+from polysched.search.chooser import Chooser
+from polysched.search.space import Explorer
 from polysched.tiling.options import TilingOptions
-from polysched.tiling.planning.predict import Prediction, predict
-from polysched.tiling.tile_bands import tile
 from polysched.tiling.tiled_schedule import TiledSchedule
-
-NAME = "best"
-"""What `--scheduler` calls it."""
-
-POLICIES = ("smart", "max", "typed", "none")
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +37,24 @@ class Tried:
 
     candidate: Candidate
     tiled: TiledSchedule | None = None
+
+
+def schedules(choose: Chooser, dependences: Dependences, *, base: Recipe | None = None) -> Recipe:
+    """The template: one of the schedulers, Pluto's under several fusion policies and with split index sets.
+
+    Parameters
+    ----------
+    base : what the recipes have in common.
+    """
+    return choose.scheduled("schedule", recipes(base or Recipe()))
+
+
+def recipes(base: Recipe) -> dict[str, Recipe]:
+    """What `schedules` chooses from, by names for a reader; the first is preferred where nothing can be predicted."""
+    made = {f"pluto, fusion {policy}": replace(base, fusion=policy) for policy in POLICIES}
+    if not base.split_index_sets:
+        made["pluto, split index sets"] = replace(base, split_index_sets=True)
+    return made | {name: replace(base, scheduler=name) for name in ("feautrier", "isl", "original")}
 
 
 def best(dependences: Dependences, *, options: SchedulerOptions | None = None,
@@ -79,25 +93,35 @@ def candidates_of(dependences: Dependences, *, options: SchedulerOptions | None 
     ------
     PolyschedError : every candidate was refused; the error is the first one's.
     """
-    tiling = tiling or TilingOptions()
+    options, tiling = options or SchedulerOptions(), tiling or TilingOptions()
+    base = Recipe(split_index_sets=options.split_index_sets, concurrent_start=options.concurrent_start)
+    explorer = Explorer(
+        partial(schedules, base=base), dependences.scop, given=dependences, tiling=tiling,
+        options=PipelineOptions(scheduling=options, tiling=TilingOptions(target=tiling.target)))
+    offered = {proposal.recipe for proposal in explorer.enumerate()}
     tried: list[Tried] = []
-    seen: dict[str, str] = {}
-    refusal: PolyschedError | None = None
-    for name, algorithm, chosen in _candidates(options or SchedulerOptions()):
+    refusals: list[PolyschedError] = []
+    for name, recipe in recipes(base).items():
         try:
-            schedule = algorithm(dependences, options=chosen)
-            tree = str(schedule.tree)
-            if tree in seen:
-                tried.append(Tried(Candidate(name=name, note=f"the schedule of {seen[tree]}")))
-                continue
-            seen[tree] = name
-            tried.append(_compared(name, schedule, tiling))
+            tried.append(_tried(name, recipe, explorer, offered, base))
         except PolyschedError as error:
-            refusal = refusal or error
+            refusals.append(error)
             tried.append(Tried(Candidate(name=name, note=f"refused: {error.problem}")))
-    if refusal is not None and all(t.tiled is None for t in tried):
-        raise refusal
+    if all(t.tiled is None for t in tried):
+        raise refusals[0]
     return tuple(tried)
+
+
+def _tried(name: str, recipe: Recipe, explorer: Explorer, offered: set[Recipe], base: Recipe) -> Tried:
+    """One candidate: what the model says of it, or whose schedule it has."""
+    row = explorer.row(recipe)
+    if recipe not in offered:
+        own = next(label for label, other in recipes(base).items()
+                   if other in offered and explorer.row(other).tree == row.tree)
+        return Tried(Candidate(name=name, note=f"the schedule of {own}"))
+    unknown = row.predicted.unknown
+    note = f"no prediction: {unknown[0]}" if row.seconds is None else ""
+    return Tried(Candidate(name=name, predicted_seconds=row.seconds, note=note), row.tiled)
 
 
 def winner_of(tried: Sequence[Tried]) -> Tried:
@@ -111,29 +135,3 @@ def winner_of(tried: Sequence[Tried]) -> Tried:
     if complete[0] not in known:
         return complete[0]
     return min(known, key=lambda t: t.candidate.predicted_seconds or 0.0)
-
-
-def _candidates(options: SchedulerOptions) -> Iterator[tuple[str, Algorithm, SchedulerOptions]]:
-    for policy in POLICIES:
-        yield f"pluto, fusion {policy}", ALGORITHMS["pluto"], replace(options, fusion=policy)
-    if not options.split_index_sets:
-        yield "pluto, split index sets", ALGORITHMS["pluto"], replace(options, fusion="smart", split_index_sets=True)
-    for name in ("feautrier", "isl", "original"):
-        yield name, ALGORITHMS[name], replace(options, fusion="smart")
-
-
-def _compared(name: str, schedule: Schedule, tiling: TilingOptions) -> Tried:
-    tiled = tile(schedule, tiling, alone=False)
-    prediction = predict(schedule.dependences, tiled.tree, target=tiling.target, parameters=tiling.parameters,
-                         plans=tiled.plans)
-    seconds = program_seconds(prediction, tiling.target)
-    note = f"no prediction: {prediction.unknown[0]}" if seconds is None else ""
-    return Tried(Candidate(name=name, predicted_seconds=seconds, note=note), tiled)
-
-
-def program_seconds(prediction: Prediction, target: Target) -> float | None:
-    """Predicted wall time of one execution on all cores; None where an innermost loop has no prediction."""
-    if prediction.unknown:
-        return None
-    return sum(nest.seconds / (max(1.0, min(nest.width, target.cores)) if nest.teams else 1.0)
-               + nest.teams * target.team_seconds for nest in prediction.nests)

@@ -11,12 +11,15 @@ from polysched.errors import BudgetExceededError, PolyschedError
 from polysched.measure.programs.instance_trace import verify_order
 from polysched.scheduling import ALGORITHMS, SchedulerOptions
 from polysched.scop import from_c_file
+from polysched.search import space
+from polysched.search.automatic import POLICIES
+from polysched.search.clients.best_schedule import best, candidates_of, schedules
+from polysched.search.space import Explorer
 from polysched.target import Target
-from polysched.tiling import TilingOptions, best_schedule, tile
-from polysched.tiling.best_schedule import POLICIES, best, program_seconds
-from polysched.tiling.planning.predict import NestPrediction, Prediction, predict
+from polysched.tiling import BandOptions, TilingOptions, tile
+from polysched.tiling.planning.predict import NestPrediction, Prediction, predict, program_seconds
 
-KERNELS = Path(__file__).parents[1] / "kernels"
+KERNELS = Path(__file__).parents[2] / "kernels"
 MACHINE = TilingOptions(target=Target(vector_bits=256, vector_registers=16))
 
 
@@ -72,14 +75,14 @@ def test_threads_share_the_work_that_there_is_and_cost_their_start() -> None:
 
 
 def test_without_a_prediction_of_the_first_nothing_is_better(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = best_schedule.predict
+    real = space.predict
 
     def blind(dependences, tree, **given):  # type: ignore[no-untyped-def]
         found = real(dependences, tree, **given)
         return replace(found, unknown=("S0: not known",)) if len(seen) < 1 and not seen.append(1) else found
 
     seen: list[int] = []
-    monkeypatch.setattr(best_schedule, "predict", blind)
+    monkeypatch.setattr(space, "predict", blind)
     candidates = best(kernel("mm2"), tiling=MACHINE).schedule.report.candidates
     assert candidates[0].chosen
     assert candidates[0].note == "no prediction: S0: not known"
@@ -102,3 +105,17 @@ def test_the_pipeline_takes_it() -> None:
     optimized = optimize(KERNELS / "mm2.c", PipelineOptions(scheduler="best", tile=16))
     assert any(line.startswith("candidate: pluto, fusion smart: ") for line in optimized.steps())
     assert sum(line.endswith(", chosen") for line in optimized.steps()) == 1
+
+
+def test_its_candidates_are_a_space_as_any_other() -> None:
+    dependences = kernel("jacobi_1d")
+    offered = list(Explorer(schedules, dependences.scop, PipelineOptions(tile="off"), given=dependences).enumerate())
+    compared = [t.candidate.name for t in candidates_of(dependences, tiling=TilingOptions(sizes="off")) if t.tiled]
+    assert [own.trace[0].value for own in offered] == compared
+
+
+def test_what_was_chosen_for_a_band_holds_for_every_candidate() -> None:
+    by_hand = replace(MACHINE, sizes="off", bands={0: BandOptions(sizes=(4, 8))})
+    tiled = [t.tiled for t in candidates_of(kernel("jacobi_1d"), tiling=by_hand) if t.tiled is not None]
+    assert all(t.options == by_hand for t in tiled)
+    assert tiled[0].bands[0].sizes == (4, 8)

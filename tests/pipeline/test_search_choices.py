@@ -1,4 +1,4 @@
-"""The pipeline asks who can measure which plan is taken; where nobody is there, it says so."""
+"""The pipeline asks a search which plan or schedule is taken; where nobody is there, it says so."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ import pytest
 
 from polysched.errors import UsageError
 from polysched.pipeline.options import PipelineOptions
-from polysched.pipeline.plan_choice import choosing_plans, with_chosen_plan
+from polysched.pipeline.search_choices import choosing_plans, choosing_schedules, with_chosen_plan
+from polysched.pipeline.stages import analysed, scheduled
+from polysched.scheduling.algorithms import ALGORITHMS
 from polysched.scop import from_c_text
 from polysched.tensorize import decision as deciding
 from polysched.tensorize import match
 from polysched.tensorize.program import tensorize
+from polysched.tiling import TilingOptions, tile
 from tests.pipeline.replacements import PRODUCT, RIGHT
 
 
@@ -37,3 +40,18 @@ def test_who_measures_chooses_as_long_as_it_lasts() -> None:
         assert with_chosen_plan(decision, PipelineOptions()) is chosen
     with pytest.raises(UsageError, match="nobody measures plans here"):
         with_chosen_plan(decision, PipelineOptions())
+
+
+def test_who_searches_chooses_the_schedule() -> None:
+    dependences = analysed(from_c_text(PRODUCT)).dependences
+    options = PipelineOptions(scheduler="best", tile="off")
+    asked: list[Any] = []
+
+    def choose(given: Any, how: Any, tiling: TilingOptions) -> Any:
+        asked.append((given, tiling.sizes))
+        return tile(ALGORITHMS["original"](given, options=how), tiling, alone=False)
+    with choosing_schedules(choose):
+        assert scheduled(dependences, options).algorithm == "original"
+    assert asked == [(dependences, "off")]
+    with pytest.raises(UsageError, match="nobody compares schedules here"):
+        scheduled(dependences, options)
