@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
@@ -16,31 +17,105 @@ COMBINED = {"add": "{} + {}", "mul": "{} * {}", "max": "{1} > {0} || {1} != {1} 
 """What is there and what comes in C; NaN stays, and wins where it comes."""
 
 
-def copy_loops(move: Move, types: Sequence[TensorType], result: TensorType, inner: Subscripts) -> list[str]:
+def copy_loops(move: Move, types: Sequence[TensorType], result: TensorType, inner: Subscripts, *,
+               threads: bool = False) -> list[str]:
     """The loops of a move; those that run once are left out, and rows of known length are copied at once.
 
     Loops over elements that follow each other in both operands are one.
+
+    Parameters
+    ----------
+    threads : a team shares the outer loops where that pays.
     """
-    lines, depth = [], 0
     ends = ((move.target, result), (move.source, types[move.operand]))
     counts = _merged(move, ends, inner)
     row = _row(move, ends, counts, inner)
+    size = result.dtype.bytes if threads and _writes_apart(move) else 0
     if row is None and (turned := _turned(move, ends, counts, inner)):
-        return turned
-    for number, end in counts.items():
-        if number != row:
-            lines.append(f"{'  ' * depth}for (long l{number} = 0; l{number} < {end}; l{number}++) {{")
-            depth += 1
-    pad = "  " * depth
-    target, source = (inner.offset(places, shape, counts.keys() - {row}) for places, shape in ends)
+        return [*_team(counts, len(counts) - 1, size), *turned]
     if row is not None:
-        lines.append(f"{pad}memcpy(to + {target}, from + {source}, {counts[row]} * sizeof *to);")
-        return [*lines, *("  " * d + "}" for d in reversed(range(depth)))]
-    value = f"from[{source}]"
+        return _rows(ends, counts, row, inner, size)
+    lines = _team(counts, max(len(counts) - 1, min(len(counts), 1)), size)
+    lines += _heads(counts, counts)
+    target, source = (inner.offset(places, shape, counts.keys()) for places, shape in ends)
+    value, pad = f"from[{source}]", "  " * len(counts)
     if move.combine:
         value = COMBINED[move.combine].format(f"to[{target}]", value)
     lines += [f"{pad}{line}" for line in inner.lines]
-    return [*lines, f"{pad}to[{target}] = {value};", *("  " * d + "}" for d in reversed(range(depth)))]
+    return [*lines, f"{pad}to[{target}] = {value};", *_ends(len(counts))]
+
+
+def _rows(ends: Ends, counts: Mapping[int, str], row: int, inner: Subscripts, size: int) -> list[str]:
+    """Rows that are copied at once, or, where they are few and long, in parts.
+
+    Parameters
+    ----------
+    size : bytes of an element; 0 where no team may share the copy.
+    """
+    outer = [number for number in counts if number != row]
+    target, source = (inner.offset(places, shape, outer) for places, shape in ends)
+    cut = _is_cut(counts, row, size)
+    copied = _in_parts(target, source, counts[row], LIMITS.copied_part // size) if cut else [
+        f"memcpy(to + {target}, from + {source}, {counts[row]} * sizeof *to);"]
+    return [*_team(counts, len(outer) + cut, size), *_heads(counts, outer),
+            *("  " * len(outer) + line for line in copied), *_ends(len(outer))]
+
+
+def _heads(counts: Mapping[int, str], loops: Iterable[int]) -> list[str]:
+    """The heads of loops in each other."""
+    return [f"{'  ' * depth}for (long l{n} = 0; l{n} < {counts[n]}; l{n}++) {{" for depth, n in enumerate(loops)]
+
+
+def _ends(depth: int) -> list[str]:
+    """The ends of so many loops."""
+    return ["  " * d + "}" for d in reversed(range(depth))]
+
+
+def _team(counts: Mapping[int, str], outer: int, size: int) -> list[str]:
+    """The pragma by which a team shares some outer loops of a copy; none where they copy too little.
+
+    Parameters
+    ----------
+    outer : how many loops.
+    size : bytes of an element; 0 where no team may share them.
+    """
+    if not outer or not size:
+        return []
+    known = size * math.prod(int(end) for end in counts.values() if end.isdigit())
+    factors = [f"({end})" for end in counts.values() if not end.isdigit()]
+    if not factors and known < LIMITS.least_shared_copy:
+        return []
+    clause = f" collapse({outer})" if outer > 1 else ""
+    if factors:
+        clause += f" if({' * '.join([str(known), *factors])} >= {LIMITS.least_shared_copy})"
+    return [f"#pragma omp parallel for{clause}"]
+
+
+def _is_cut(counts: Mapping[int, str], row: int, size: int) -> bool:
+    """Whether a team has too few rows to share, and long ones."""
+    others = [end for number, end in counts.items() if number != row]
+    if not size or not all(end.isdigit() for end in others):
+        return False
+    rows, length = math.prod(map(int, others)), size * int(counts[row])
+    return rows < LIMITS.fewest_shared_rows and length >= 2 * LIMITS.copied_part and (
+        rows * length >= LIMITS.least_shared_copy)
+
+
+def _in_parts(target: str, source: str, count: str, part: int) -> list[str]:
+    """The copy of a row in parts, which may run in any order."""
+    return [f"for (long at = 0; at < {count}; at += {part})",
+            f"  memcpy(to + {target} + at, from + {source} + at, "
+            f"({count} - at < {part} ? {count} - at : {part}) * sizeof *to);"]
+
+
+def _writes_apart(move: Move) -> bool:
+    """Whether iterations write different elements, whatever the extents: each loop moves one dimension of the target,
+    and each dimension is moved by one loop at most."""
+    if move.combine or _is_indexed(move):
+        return False
+    moving = [[loop for loop, factor in place.terms if factor != 0 and move.loops[loop] != 1] for place in move.target]
+    running = [number for number, extent in enumerate(move.loops) if extent != 1]
+    return all(len(loops) <= 1 for loops in moving) and sorted(loop for loops in moving for loop in loops) == running
 
 
 Ends: TypeAlias = "tuple[tuple[tuple[Place, ...], TensorType], ...]"

@@ -25,7 +25,8 @@ EXPORTED = '__attribute__((visibility("default")))'
 ARENA = "polysched_model_arena"
 
 
-def driver_text(plan: Plan, symbols: Mapping[int, Choice], *, exported: bool = True, stops: bool = False) -> str:
+def driver_text(plan: Plan, symbols: Mapping[int, Choice], *, exported: bool = True, stops: bool = False,
+                threads: bool = True) -> str:
     """The C of a plan.
 
     The function is `int polysched_model_run(void *const *inputs, void *const *outputs, void *const *constants,
@@ -41,9 +42,10 @@ def driver_text(plan: Plan, symbols: Mapping[int, Choice], *, exported: bool = T
     exported : whether other files of a shared object's process see the functions.
     stops : the function has two more arguments, `const int *stop, long *done`.  Behind each step it returns STOPPED
         where `*stop` is not 0; `*done` steps are done, and the next call with the same arguments goes on behind them.
+    threads : teams share long copies.
     """
     sizes = {name: f"s{place}" for place, name in enumerate(plan.graph.symbols)}
-    text = _Driver(plan, symbols, _pointers(plan), sizes)
+    text = _Driver(plan, symbols, _pointers(plan), sizes, threads)
     attribute, more = f"{EXPORTED} " if exported else "", STOP_ARGUMENTS if stops else ""
     lines = ["#include <string.h>", "", FLOOR, ""]
     lines += [f"int {name}(void *const *arrays, const long *sizes);" for name in dict.fromkeys(
@@ -202,6 +204,7 @@ class _Driver:
     symbols : the functions of every kernel step.
     places : where values stand; loops add what stands in their variables.
     sizes : the variables of the sizes that are open.
+    threads : teams share long copies.
     number : of the step that is written next, among all.
     """
 
@@ -209,6 +212,7 @@ class _Driver:
     symbols: Mapping[int, Choice]
     places: dict[str, str]
     sizes: Mapping[str, str]
+    threads: bool
     number: int = 0
 
     def step(self, step: Step) -> list[str]:
@@ -337,7 +341,7 @@ class _Driver:
                 lines.append(f"    const {own} *restrict index{operand} = (const {own} *)({place});")
             types = [self.plan.type_of(n) if n else result for n in step.inputs]
             inner = Subscripts(move.loops, types, FIRST_OF_INDICES + number, self.sizes)
-            lines += [f"    {line}" for line in copy_loops(move, types, result, inner)]
+            lines += [f"    {line}" for line in copy_loops(move, types, result, inner, threads=self.threads)]
             lines.append("  }")
         return lines
 

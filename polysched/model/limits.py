@@ -19,6 +19,14 @@ class ModelLimits:
         16, unit="elements", source="of a side of the blocks that are transposed at once: 2 x 784 x 16 of float32 took "
                                     "2.3 us, 17 us element by element")
 
+    least_shared_copy: int = constant(
+        1 << 16, unit="bytes", source="of a copy that a team shares: 6 us of one core at 10 GB/s, several times what a "
+                                      "team costs that is awake")
+    copied_part: int = constant(
+        1 << 14, unit="bytes", source="of a long row that a team copies in parts: half of a first cache")
+    fewest_shared_rows: int = constant(
+        16, unit="rows", source="that a team shares as they are: of one row fewer a thread of two loses a fifteenth")
+
     # likely.py
     sample_ratio: int = constant(
         4, unit="1", source="of sampled sizes: a prediction takes 60 ms, and borders are interpolated between them")

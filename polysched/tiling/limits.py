@@ -194,6 +194,11 @@ class TilingLimits:
     loop_instructions: int = constant(
         3, unit="instructions", source="of a step of a loop beside its body: count, compare, branch")
 
+    # rewriting/marking.py
+    most_uneven_parts: float = constant(
+        0.05, unit="1", source="of the threads' time that is lost where iterations of an outermost loop are no equal "
+                               "parts: three images on two cores lose a quarter")
+
     # rewriting/shared_strips.py
     strip_cache_divisor: int = constant(
         3, unit="1",

@@ -90,6 +90,29 @@ def test_bounds_that_depend_on_each_other_are_not_collapsed() -> None:
     assert "collapse" not in emit(tiled, options=PLAIN_C).text
 
 
+UNEVEN = """void f(int n, double A[3][50][n], double B[3][50][n], double C[3][50]) {{
+#pragma scop
+  for (int i = 0; i < {rows}; i++)
+    for (int j = 0; j < 50; j++) {{
+      {first}
+      for (int k = 0; k < n; k++) B[i][j][k] = 2 * A[i][j][k];
+    }}
+#pragma endscop
+}}"""
+
+
+@pytest.mark.parametrize(("rows", "cores", "degrees"), [(3, 2, 2), (2, 2, 1), (3, 3, 1), (3, 1, 1)])
+@pytest.mark.parametrize("first", ["", "C[i][j] = 0;"])
+def test_a_loop_inside_shares_the_team_of_one_in_uneven_parts(rows: int, cores: int, degrees: int,
+                                                              first: str) -> None:
+    text = UNEVEN.format(rows=rows, first=first)
+    made = tile(pluto(analyse(from_c_text(text))), TilingOptions(target=Target(cores=cores), sizes="off"))
+    marked = [n for n in walk(from_isl(made.tree).root) if isinstance(n, Band) and n.mark and n.mark.parallel]
+    assert len(marked) == degrees or first
+    assert (f"collapse({degrees})" in emit(made, options=PLAIN_C).text) is (degrees > 1)
+    verify_order(made)
+
+
 def test_no_degrees_are_refused() -> None:
     with pytest.raises(UsageError, match="at least one degree"):
         TilingOptions(parallel_degrees=0)

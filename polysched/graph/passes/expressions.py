@@ -5,7 +5,7 @@ Every rule is exact: the values after are those before, bit for bit, signed zero
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -30,7 +30,7 @@ def simplify_expression(graph: Graph) -> Graph:
 
     Rewrite:  let a = Transpose(x; perm=[1, 0]); let b = Transpose(a; perm=[1, 0])  ->  x
     """
-    return until_nothing_fits(graph, _nothing, _again, _shape, _transpose, _cast, _neutral)
+    return until_nothing_fits(graph, _nothing, _again, _shape, _transpose, _transpose_behind_shape, _cast, _neutral)
 
 
 def reshaped(rw: Rewriting, x: str, shape: Sequence[Size]) -> str | None:
@@ -122,6 +122,59 @@ def _transpose(node: Node, rw: Rewriting) -> Sequence[str] | None:
         made = reshaped(rw, node.inputs[0], [own.shape[a] for a in order])
         return None if made is None else (made,)
     return None
+
+
+def _transpose_behind_shape(node: Node, rw: Rewriting) -> Sequence[str] | None:
+    """Transposes with a change of shape between them: one transpose of the parts that both shapes are made of.
+
+    Rewrite:  let t = Transpose(x: [M, N]; perm=[1, 0]); let r = Reshape(t, [N / 4, 4, M]);
+    let y = Transpose(r; perm=[0, 2, 1])
+    ->  let p = Reshape(x, [M, N / 4, 4]); let y = Transpose(p; perm=[1, 0, 2])
+    """
+    view = rw.producer(node.inputs[0], *SHAPES) if node.op == "Transpose" else None
+    first = rw.producer(view.inputs[0], "Transpose") if view is not None else None
+    if view is None or first is None or rw.is_shared(view.inputs[0]) or rw.is_shared(node.inputs[0]):
+        return None
+    turned, shaped = rw.type(view.inputs[0]), rw.type(node.inputs[0])
+    parts = _common_parts(turned.extents, shaped.extents) if turned.is_static and shaped.is_static else None
+    if parts is None:
+        return None
+    rows, columns = (_grouped(parts, shape) for shape in (turned.extents, shaped.extents))
+    before = _in_order(rows, np.argsort(_order(first, rw)))     # as they stand in x
+    after = _in_order(columns, _order(node, rw))
+    apart = rw.op("Reshape", first.inputs[0], rw.constant([parts[part] for part in before]))
+    made = rw.op("Transpose", apart, perm=tuple(before.index(part) for part in after))
+    return (rw.op("Reshape", made, rw.constant(list(rw.result(node).extents))),)
+
+
+def _in_order(groups: Sequence[Sequence[int]], order: Iterable[int]) -> list[int]:
+    return [part for place in order for part in groups[place]]
+
+
+def _common_parts(one: Sequence[int], other: Sequence[int]) -> list[int] | None:
+    """The extents of the coarsest shape of which two are views that merge neighbours; None where there is none."""
+    if 0 in (*one, *other):
+        return None
+    ends = sorted({int(end) for shape in (one, other) for end in np.cumprod(shape)})
+    parts = []
+    for last, end in zip([1, *ends], ends, strict=False):
+        if end % last:
+            return None
+        parts.append(end // last)
+    return [part for part in parts if part != 1]
+
+
+def _grouped(parts: Sequence[int], shape: Sequence[int]) -> list[list[int]]:
+    """Which parts, by number, each dimension of a shape is made of."""
+    found, number = [], 0
+    for extent in shape:
+        own, size = [], 1
+        while size < extent:
+            own.append(number)
+            size *= parts[number]
+            number += 1
+        found.append(own)
+    return found
 
 
 def holds_all(wide: DType, narrow: DType) -> bool:

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from polysched.errors import UnsupportedGraphError
 from polysched.graph.evaluation.inference import Inferred, site_of
 from polysched.graph.limits import LIMITS
 from polysched.graph.operators.operator import Kind, Site
 from polysched.graph.operators.registry import operator_of
 from polysched.graph.values.graph import Graph, Node
+from polysched.graph.values.refusals import Part, refused
 from polysched.graph.values.sizes import Size
 from polysched.graph.values.types import TensorType
 from polysched.records import dataclass
@@ -59,7 +59,8 @@ class Beside:
 def partition(graph: Graph, inferred: Inferred) -> tuple[Group, ...]:
     """Every elementwise node with the elementwise and affine producers that only it uses; the others alone.
 
-    An elementwise node on the result of a sum of products, such as an activation, is in the sum's kernel.
+    So are elementwise producers that several nodes of the kernel use at the same element, and no other.  An elementwise
+    node on the result of a sum of products, such as an activation, is in the sum's kernel.
 
     The groups are in the order of their last nodes.
 
@@ -78,6 +79,7 @@ def partition(graph: Graph, inferred: Inferred) -> tuple[Group, ...]:
         members = [node]
         if operator_of(node).element is not None:
             _absorb(node, members, producers, sites, users, graph.outputs)
+            _absorb_shared(members, producers, sites, users, graph.outputs)
             _absorb_sum(members, producers, sites, users, graph.outputs)
         taken |= {id(m) for m in members}
         groups.append(Group(nodes=tuple(sorted(members, key=lambda m: places[id(m)]))))
@@ -94,6 +96,31 @@ def _absorb(node: Node, members: list[Node], producers: dict[str, Node], sites: 
         if len(members) < LIMITS.most_fused_nodes and is_inlined(producer, sites[id(producer)]):
             members.append(producer)
             _absorb(producer, members, producers, sites, users, outputs)
+
+
+def _absorb_shared(members: list[Node], producers: dict[str, Node], sites: dict[int, Site],
+                   users: dict[str, list[Node]], outputs: tuple[str, ...]) -> None:
+    """Take elementwise producers that several nodes of a kernel read, all at the element of its result, and no other.
+    """
+    shape = sites[id(members[0])].output.shape
+    straight = [members[0]]   # whose elements are read at those of the result
+    inside = {id(node) for node in straight}
+
+    def is_straight(node: Node, name: str) -> bool:
+        return operator_of(node).element is not None and sites[id(node)].output.shape == shape and (
+            name not in outputs and all(id(user) in inside for user in users[name]))
+    for node in straight:   # which grows on the way
+        for name in dict.fromkeys(node.inputs):
+            producer = producers.get(name)
+            if producer is None or id(producer) in inside or not is_straight(producer, name):
+                continue
+            if not any(producer is m for m in members):
+                if len(members) >= LIMITS.most_fused_nodes:
+                    continue
+                members.append(producer)
+                _absorb(producer, members, producers, sites, users, outputs)
+            straight.append(producer)
+            inside.add(id(producer))
 
 
 def _absorb_sum(members: list[Node], producers: dict[str, Node], sites: dict[int, Site],
@@ -189,12 +216,12 @@ def _check_sizes(group: Group, fragment: Graph) -> None:
     """Refuse a kernel that is told sizes that are open, and one of an operator that no kernel computes."""
     operator = operator_of(group.last)
     if operator.expression is None and operator.element is None and operator.moves is None:
-        raise UnsupportedGraphError("the operator has no tensor expression", where=group.last.where)
+        raise refused(group.last, "the operator has no tensor expression", Part.WHOLE,
+                      hint="islands: polysched.compile(graph, islands='allow'), --islands allow on the command line")
     for array in fragment.constants.values():
         if array.dtype == object:
-            raise UnsupportedGraphError("an operand that decides about shapes follows from an open size",
-                                        where=group.last.where, witness=str(list(array.ravel())),
-                                        hint="fix the size by sizes=")
+            raise refused(group.last, "an operand that decides about shapes follows from an open size", Part.SHAPES,
+                          witness=str(list(array.ravel())), hint="fix the size by sizes=")
 
 
 def _named(graph: Graph, group: Group, inferred: Inferred) -> _Names:

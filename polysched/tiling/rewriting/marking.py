@@ -9,13 +9,22 @@ from polysched.scheduling.marks import LoopMark, Role
 from polysched.scheduling.tree.loop_tree import Band, Filter, Leaf, Mark, Node, Sequence, children, walk
 from polysched.scop.body import Perform, While
 from polysched.scop.scop import Scop
+from polysched.tiling.footprints.balance import idle_share
 from polysched.tiling.footprints.nest import assumed_parameters
+from polysched.tiling.limits import LIMITS
 from polysched.tiling.options import TilingOptions
 from polysched.tiling.tree.distribute import statement_names
 from polysched.tiling.tree.growing_work import grows
 from polysched.tiling.tree.light_iterations import team_iterations, times_as_many
 from polysched.tiling.tree.loops import has_loops
-from polysched.tiling.tree.position import Position, branch, has_one_value, inside, is_independent
+from polysched.tiling.tree.position import (
+    Position,
+    branch,
+    has_one_value,
+    inside,
+    is_independent,
+    number_of_values,
+)
 
 
 def mark_loops(position: Position, node: Node, options: TilingOptions, scop: Scop) -> Node:
@@ -27,9 +36,10 @@ def mark_loops(position: Position, node: Node, options: TilingOptions, scop: Sco
     a sequential one, is parallel from a number of iterations on, a larger one where they do little
     (`light_iterations`), an outermost nest of loops from as many on in all, an outermost loop over tiles where there
     are two of them.  Around others, a loop of one iteration counts as none, unless it was chosen; tiles below it need
-    as many iterations in all as a nest.  No loop around those over pieces of split tiles is, not even one over a single
-    row of tiles.  An outermost loop knows whether its work grows.  A loop is simd when it is innermost, but for loops
-    of one iteration, and carries no dependence.
+    as many iterations in all as a nest.  Where the iterations of an outermost loop are no equal parts for the cores,
+    the loop directly inside it shares its team.  No loop around those over pieces of split tiles is, not even one over
+    a single row of tiles.  An outermost loop knows whether its work grows.  A loop is simd when it is innermost, but
+    for loops of one iteration, and carries no dependence.
     """
     threads = any(own.parallel for own in options.each())
     return _mark(position, node, options, scop, depth=0, parallel=options.parallel_degrees if threads else 0)
@@ -66,9 +76,18 @@ def _mark_loop(position: Position, band: Band, mark: LoopMark, options: TilingOp
     if parallel > 0 and independent and _may_run_on_threads(band, mark, options) and (
             depth == 0 if innermost else not runs_once):
         new = _on_threads(new, position, band, options, scop, depth=depth)
+    left = parallel - new.parallel
+    if new.parallel and not left and depth == 0:
+        left = int(_is_uneven(position, band, options))
     child = _mark(inside(position, member), band.child, options, scop, depth=depth + (not runs_once),
-                  parallel=parallel - new.parallel if parallel else 0)
+                  parallel=max(left, 0))
     return replace(band, coincident=(independent,), child=child, mark=new)
+
+
+def _is_uneven(position: Position, band: Band, options: TilingOptions) -> bool:
+    """Whether threads idle for long, since the iterations of a loop around one are no equal parts, by their number."""
+    count = number_of_values(position, band.members[0]) if isinstance(band.child, Band) else None
+    return count is not None and idle_share(count, options.target.cores) > LIMITS.most_uneven_parts
 
 
 def _may_have_lanes(position: Position, band: Band, mark: LoopMark, scop: Scop) -> bool:

@@ -128,6 +128,16 @@ def has_one_value(position: Position, member: isl.UnionPwAff) -> bool:
     return bool(values.lexmin().is_equal(values.lexmax()))
 
 
+def number_of_values(position: Position, member: isl.UnionPwAff) -> int | None:
+    """How many iterations a loop has, from its first to its last; None where that follows from the parameters."""
+    values = isl.UnionMap.from_union_pw_aff(member).intersect_domain(position.domain).range()
+    if values.is_empty():
+        return 0
+    single = isl.Set.from_union_set(values)
+    first, last = single.dim_min_val(0), single.dim_max_val(0)
+    return int(last.sub(first).to_python()) + 1 if first.is_int() and last.is_int() else None
+
+
 def meets_in_pivot(position: Position, loops: tuple[isl.UnionPwAff, ...]) -> bool:
     """All that the last of some nested loops carries begins or ends in one iteration, whose number a loop around has.
 

@@ -33,7 +33,9 @@ def test_elements_of_too_many_cases_go_one_by_one_or_are_refused(monkeypatch: py
     plain = text_of("jacobi")
     assert "polysched_last" in usual
     assert "polysched_last" not in plain
-    assert "a is not spoilt" in plain.lower()
+    assert "#ifdef POLYSCHED_POISON" in plain
+    monkeypatch.setattr(region, "LIMITS", replace(region.LIMITS, poison_operations=1))
+    assert "a is not spoilt" in text_of("jacobi").lower()
     monkeypatch.setattr(region, "LIMITS", replace(region.LIMITS, message_operations=1))
     with pytest.raises(BudgetExceededError, match="too many cases") as refusal:
         text_of("jacobi")

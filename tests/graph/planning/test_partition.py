@@ -67,6 +67,10 @@ EPILOGUE = """graph f(x: float32[1, 2, 4, 4], w: float32[3, 2, 1, 1], z: float32
     ("let r = Neg(z) let s = Add(c, r) let y = Relu(s)", ["Conv Neg Add Relu"]),
     ("let d = Conv(z, v) let y = Add(c, d)", ["Conv", "Conv Add"]),
     ("let s = Neg(c) let t = Transpose(s) let y = Exp(t)", ["Conv", "Neg Transpose Exp"]),
+    ("let a = Add(c, z) let q = Mul(a, a) let r = Tanh(q) let y = Mul(a, r)", ["Conv Add Mul Tanh Mul"]),
+    ("let a = Neg(z) let q = Exp(a) let t = Transpose(q; perm=[0, 1, 3, 2]) let y = Add(a, t)",
+     ["Conv", "Neg", "Exp Transpose Add"]),
+    ("let a = Add(c, z) let q = Exp(a) let m = ReduceSum(a) let y = Mul(q, m)", ["Conv Add", "ReduceSum", "Exp Mul"]),
     ("let m = ReduceSum(c) let y = Mul(c, m)", ["Conv", "ReduceSum", "Mul"])])
 def test_elementwise_operators_stand_behind_a_sum_of_products(lines: str, groups: list[str]) -> None:
     text = EPILOGUE.format(lines.replace(" let", "\n  let")).replace("{\n", "{\n  const v: float32[3, 3, 1, 1] = ["

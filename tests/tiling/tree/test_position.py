@@ -18,6 +18,7 @@ from polysched.tiling.tree.position import (
     is_independent,
     is_legal,
     meets_in_pivot,
+    number_of_values,
     runs_backwards,
     top,
 )
@@ -118,3 +119,13 @@ def test_a_pivot() -> None:
 @pytest.mark.parametrize(("value", "one"), [("0", True), ("i", False), ("i - i", True), ("floor(k/8)", False)])
 def test_a_loop_of_one_iteration(value: str, one: bool) -> None:
     assert has_one_value(above(product()), product_loop(value)) is one
+
+
+@pytest.mark.parametrize(("domain", "value", "number"), [
+    ("{ S[i, j] : 2 <= i < 7 and 0 <= j < i }", "i", 5), ("{ S[i, j] : 2 <= i < 7 and 0 <= j < i }", "floor(j/2)", 3),
+    ("[N] -> { S[i, j] : 0 <= i < N and 0 <= j < 4 }", "i", None), ("{ S[i, j] : false }", "i", 0),
+    ("[N] -> { S[i, j] : 0 <= i < N and 0 <= j < 4 }", "j", 4)])
+def test_the_number_of_iterations_of_a_loop(domain: str, value: str, number: int | None) -> None:
+    position = Position(domain=isl.UnionSet.read_from_str(isl.DEFAULT_CONTEXT, domain),
+                        dependences=isl.UnionMap.read_from_str(isl.DEFAULT_CONTEXT, "{ }"))
+    assert number_of_values(position, function(f"{{ S[i, j] -> [{value}] }}")) == number

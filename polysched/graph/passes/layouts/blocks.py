@@ -19,6 +19,7 @@ import numpy as np
 from polysched.graph.limits import LIMITS
 from polysched.graph.operators.registry import OPERATORS
 from polysched.graph.operators.windows import Windows, windows
+from polysched.graph.passes.expressions import SHAPES
 from polysched.graph.passes.rewriting import Rewriting
 from polysched.graph.values.graph import Node
 
@@ -46,11 +47,24 @@ class Blocks:
         """One node in blocks, and back; None where it stays as it is."""
         if node.op in SUMS and (summed := self._over_channels(node, rw)) is not None:
             return (summed,)
+        if node.op in SHAPES:
+            return self._viewed(node, rw)
         made = self._made(node, rw)
         if made is None:
             return None
         plain = self._back(made, rw, rw.result(node).extents)
         self.inside[plain] = made
+        return (plain,)
+
+    def _viewed(self, node: Node, rw: Rewriting) -> Sequence[str] | None:
+        """An image in other spatial dimensions: the same places, which are in blocks, too."""
+        if node.inputs[0] not in self.inside:
+            return None
+        before, after = rw.type(node.inputs[0]), rw.result(node)
+        if not after.is_static or after.rank < 3 or after.shape[:2] != before.shape[:2] or after.elements == 0:
+            return None
+        plain = rw.op(node.op, *node.inputs, **dict(node.attributes))
+        self.inside[plain] = self._in_form(self.inside[node.inputs[0]], rw, after.extents[2:])
         return (plain,)
 
     def _made(self, node: Node, rw: Rewriting) -> str | None:

@@ -28,6 +28,7 @@ def blocked(*lines: str, wide: int = 0) -> Graph:
     graph = from_text(START.format("\n  ".join(lines)))
     rng = np.random.default_rng(3)
     constants = {n: rng.normal(size=s).astype(np.float32) for n, s in CONSTANTS.items()}
+    constants |= {"s1": np.array([2, 4, 30]), "s2": np.array([2, 2, 2, 30]), "c2": np.array([[[2.0]]], np.float32)}
     constants |= {"i2": np.array([2, 3]), "i3": np.array([-1]), "i1": np.array([2, 1])}
     before = standard(graph.but(constants={n: a for n, a in constants.items() if any(n in k.inputs
                                                                                     for k in graph.nodes)}))
@@ -53,6 +54,18 @@ def test_one_node_follows(line: str) -> None:
     graph = blocked(line)
     assert ops(graph)[-2:] == ["Transpose", "Reshape"]
     assert ops(graph).count("Transpose") == 1
+
+
+@pytest.mark.parametrize("view", ["let n = Reshape(a, s1)", "let n = Unsqueeze(a, i3)",
+                                  "let m = Unsqueeze(a, i3)\n  let n = Squeeze(m, i3)"])
+def test_other_spatial_dimensions_are_in_blocks_too(view: str) -> None:
+    graph = blocked(view, "let r = Relu(n)", "let y = Mul(r, c2)")
+    assert ops(graph)[-2:] == ["Transpose", "Reshape"]
+    assert ops(graph).count("Transpose") == 1
+
+
+def test_other_channels_or_images_are_plain() -> None:
+    assert ops(blocked("let n = Reshape(a, s2)", "let y = Relu(n)"))[-1] == "Relu"
 
 
 def test_a_sum_over_images_needs_no_copy_back() -> None:
