@@ -35,8 +35,6 @@ TABLES = {
     "ranges": "CREATE TABLE ranges (digest TEXT PRIMARY KEY, name TEXT NOT NULL, scop TEXT NOT NULL, "
               "sizes TEXT NOT NULL, place TEXT NOT NULL, value TEXT NOT NULL) WITHOUT ROWID"}
 COLUMNS = {"tasks": 5, "trials": 5, "winners": 4, "ranges": 6}
-WHOLE_BITS = 63
-"""Of the numbers that SQLite keeps, without their sign."""
 NOT_WRITTEN = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_FULL,
                          sqlite3.SQLITE_CANTOPEN})
 """What SQLite says of a file that is right and cannot be written now."""
@@ -431,7 +429,7 @@ def _check_row(table: str, row: list[Any]) -> None:
         _range(tuple(row))
     elif table == "trials":
         trial = trial_from_json(_parsed(row[3]))
-        if _count(row[4]).bit_length() > WHOLE_BITS:
+        if _count(row[4]).bit_length() > 63:   # SQLite's integers have so many beside their sign
             raise ValueError("the number of a trial is too large")
         if (digest_of(trial.recipe.text), trial.phase) != (row[1], row[2]):
             raise ValueError("a trial does not fit its key")
