@@ -47,7 +47,7 @@ class BranchValues:
 
 def values_behind(scop: Scop, statement: Statement) -> BranchValues | None:
     """What a statement of branches leaves; None where elements may be one and may be two, or it does more than that."""
-    if not all(a.exact for a in statement.accesses):
+    if not may_be_run(statement):
         return None
     names = _one_name_each(statement)
     run = _Run(statement, names)
@@ -60,6 +60,12 @@ def values_behind(scop: Scop, statement: Statement) -> BranchValues | None:
             isinstance(e, Load) and statement.access(e.reference).array in own for e in nodes):
         return None   # a temporary that was set in an earlier instance
     return BranchValues(values=shown, always=frozenset(run.always & shown.keys()))
+
+
+def may_be_run(statement: Statement) -> bool:
+    """Whether it is known which elements a statement writes, and which of them it reads: tables are none of these."""
+    written = {a.array for a in statement.writes}
+    return all(a.exact or a.array not in written for a in statement.accesses)
 
 
 def _one_name_each(statement: Statement) -> dict[str, str]:

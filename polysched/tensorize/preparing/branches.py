@@ -41,7 +41,7 @@ from polysched.scop.body import (
 )
 from polysched.scop.dtypes import DType
 from polysched.scop.scop import Access, AccessKind, Array, Scop, Statement, Storage, union_set
-from polysched.tensorize.preparing.branch_values import values_behind
+from polysched.tensorize.preparing.branch_values import may_be_run, values_behind
 from polysched.tensorize.preparing.restating import identity, one_behind_the_other, pulled_back
 from polysched.tensorize.software.conditional_reads import may_always_be_accessed, may_always_be_written
 from polysched.tensorize.software.fragment import are_one
@@ -65,7 +65,7 @@ def with_choices_for_branches(dependences: Dependences, *, anywhere: bool = Fals
 def _as_choices(scop: Scop, statement: Statement, *, anywhere: bool) -> Scop | None:
     """The program with a statement as one assignment per array that it writes; None where it is no such branch."""
     is_branch = len(statement.body) == 1 and isinstance(statement.body[0], If)
-    if not is_branch or not all(a.exact for a in statement.accesses):
+    if not is_branch or not may_be_run(statement):
         return None
     return _array_by_array(scop, statement, anywhere=anywhere) or _at_once(scop, statement, anywhere=anywhere)
 
