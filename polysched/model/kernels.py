@@ -237,13 +237,15 @@ def why_alone(fragment: Graph, options: PipelineOptions) -> str:
 
 
 def adapter(function: CFunction, symbol: str) -> str:
-    """A function that takes pointers and sizes as two arrays, around one that takes them one by one."""
-    arguments, sizes, arrays = [], 0, 0
+    """A function that takes pointers and sizes as two arrays, around one that takes them one by one.
+
+    The sizes of a fragment are n0, n1, ... in the order of the array; its Scop has them as they first occur in it.
+    """
+    arguments, arrays = [], 0
     parameters = [p.name for p in function.source.scop.parameters]
-    for parameter in function.signature.parameters:
-        if sizes < len(parameters):
-            arguments.append(f"sizes[{sizes}]")
-            sizes += 1
+    for place, parameter in enumerate(function.signature.parameters):
+        if place < len(parameters):
+            arguments.append(f"sizes[{parameters[place].removeprefix('n')}]")
             continue
         by_value = parameter.kind is not ParameterKind.ARRAY
         assert parameter.dtype is not None
