@@ -140,23 +140,28 @@ def _processor_seconds() -> float:
 
 
 def table(records: Sequence[Record]) -> str:
-    """A row per model and size; refused ones with the reason."""
-    rows, ratios, refused = [], [], []
+    """A row per model, size and number of threads; refused ones with the reason."""
+    rows: list[list[str]] = []
+    refused: list[str] = []
+    ratios: dict[int, list[float]] = {}
     for record in records:
         value = record.values
         if "refused" in value:
             refused.append(f"{record.case}: {value['refused']}")
             continue
         ours, theirs = (max(e[side] for e in value["errors"].values()) for side in (0, 1))
-        ratios.append(value["ratio"])
-        rows.append([record.case, f"{value['kernels']} ({value['different']})", f"{ours:.1e}", f"{theirs:.1e}",
-                     "wrong" if value["wrong"] else "right",
+        (threads,) = record.threads
+        ratios.setdefault(threads, []).append(value["ratio"])
+        rows.append([record.case, str(threads), f"{value['kernels']} ({value['different']})", f"{ours:.1e}",
+                     f"{theirs:.1e}", "wrong" if value["wrong"] else "right",
                      f"{value['arena_bytes'] / max(value['peak_bytes'], 1):.3f}",
                      f"{value['compile_processor_seconds']:.0f}", f"{value['ratio']:.2f}"])
-    head = ["model / size", "kernels (different)", "our error", "ONNX Runtime's", "", "arena / peak",
+    head = ["model / size", "threads", "kernels (different)", "our error", "ONNX Runtime's", "", "arena / peak",
             "processor s to compile", "times as fast as ONNX Runtime"]
-    mean = f"Geometric mean of the ratios: {geometric_mean(ratios):.2f}." if ratios else ""
-    return "\n\n".join([markdown_table(head, rows), mean, *refused]) + "\n"
+    means = [f"Geometric mean of the ratios with threads = {threads}: {geometric_mean(found):.2f}, "
+             f"the least {min(found):.2f}."
+             for threads, found in sorted(ratios.items())]
+    return "\n\n".join([markdown_table(head, rows), *means, *refused]) + "\n"
 
 
 def verdict(records: Sequence[Record]) -> str:

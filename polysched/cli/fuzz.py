@@ -28,6 +28,7 @@ examples:
   polysched fuzz --count 1 --seed 17 --save wrong --json result.json
   polysched fuzz --programs contractions --count 50
   polysched fuzz --graphs --count 100 --json graphs.json
+  polysched fuzz --target mpi --count 100
   polysched fuzz --instructions --pairs 500 --results pairs.jsonl
   polysched fuzz --instructions --pairs 1 --seed 44 --save wrong
 
@@ -37,6 +38,9 @@ took too long and were given up
 
 --graphs: random operator graphs (broadcasts, reshapes, reductions, convolutions, gathers, branches, loops), compiled
 and after every pass over graphs, against the interpreter
+
+--target: stencils, products, triangles, reductions and conditional writes over ranks of MPI (blocks, cyclic, tiles of
+time, overlap) or on a device (OpenCL; CUDA by a header that runs it on the CPU), each at two sizes
 
 --instructions: pairs of a random described instruction and a program that is the same function in other words, or
 has one subscript, type, constant or wrap changed; what matches is emitted, with the description's own text for the
@@ -54,6 +58,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--instructions", action="store_true",
                         help="random described instructions against programs that are the same function, or nearly")
     parser.add_argument("--graphs", action="store_true", help="random operator graphs against the interpreter")
+    parser.add_argument("--target", choices=("mpi", "opencl", "cuda"),
+                        help="random programs on other targets against their originals, bit for bit: over 1 to 4 ranks "
+                             "with everything poisoned that a rank does not own, on a device, or as CUDA on the CPU")
     parser.add_argument("--pairs", type=int, default=200, metavar="N",
                         help="how many pairs with --instructions (default: %(default)s)")
     parser.add_argument("--results", metavar="FILE",
@@ -80,24 +87,28 @@ def run(arguments: argparse.Namespace) -> int:
     ------
     OutputError : a result file cannot be written.
     """
-    if arguments.instructions and arguments.graphs:
-        raise UsageError("--graphs and --instructions are two campaigns", hint="leave one of them out")
+    kinds = [name for name in ("graphs", "instructions", "target") if getattr(arguments, name)]
+    if len(kinds) > 1:
+        raise UsageError(f"--{kinds[0]} and --{kinds[1]} are two campaigns", hint="leave one of them out")
     refuse_unserved(arguments, OF_CAMPAIGNS)
     if arguments.results == arguments.json == STANDARD:
         raise UsageError("--results and --json cannot both go to the standard output", hint="name a file for one")
     with prepared(arguments.json) as report, prepared(arguments.results) as lines:
         if arguments.instructions:
             return _instructions(arguments, report, lines)
-        return _graphs(arguments, report) if arguments.graphs else _programs(arguments, report)
+        return _graphs(arguments, report) if arguments.graphs or arguments.target else _programs(arguments, report)
 
 
 def _graphs(arguments: argparse.Namespace, report: Output | None) -> int:
-    """Random operator graphs; 0 when nothing is wrong, crashes or hangs."""
+    """Random operator graphs, or programs on another target; 0 when nothing is wrong, crashes or hangs."""
     from dataclasses import asdict
 
-    from polysched.fuzz.graph_campaign import GraphCampaign, GraphRecord, run_graphs, save_faults, summary
+    from polysched.fuzz.graph_campaign import Drawn, GraphCampaign, GraphRecord, run_graphs, save_faults, summary
+    from polysched.fuzz.targets.programs import target_program
     if arguments.count < 1 or arguments.jobs < 1:
         raise UsageError("--count and --jobs must be at least 1", hint="polysched fuzz --graphs --count 100 --jobs 2")
+    drawn: Drawn = arguments.target or "graphs"
+    what = "programs" if arguments.target else "graphs"
     said = sys.stderr if arguments.json == STANDARD else sys.stdout
     with progress(quiet=bool(arguments.quiet)) as shown:
         done = itertools.count(1)
@@ -105,17 +116,18 @@ def _graphs(arguments: argparse.Namespace, report: Output | None) -> int:
         def tell(record: GraphRecord) -> None:
             if record.is_fault:
                 shown.hide()
-                print(f"{record.verdict.upper()}: graph {record.seed} {record.reason}", flush=True, file=said)
-            shown.count(next(done), arguments.count, "graphs")
+                print(f"{record.verdict.upper()}: {what[:-1]} {record.seed} {record.reason}", flush=True, file=said)
+            shown.count(next(done), arguments.count, what)
 
-        shown.step("the first graphs")
-        records = run_graphs(GraphCampaign(count=arguments.count, seed=arguments.seed, jobs=arguments.jobs),
-                             on_record=tell)
+        shown.step(f"the first {what}")
+        records = run_graphs(GraphCampaign(count=arguments.count, seed=arguments.seed, jobs=arguments.jobs,
+                                           drawn=drawn), on_record=tell)
     if report is not None:
         report.write_json([asdict(record) for record in records])
-    for path in save_faults(records, arguments.save):
+    as_file = ("program_{}.c", lambda seed: target_program(seed).text) if arguments.target else ()
+    for path in save_faults(records, arguments.save, *as_file):
         print(f"saved {path}", file=said)
-    print(summary(records), file=said)
+    print(summary(records, what), file=said)
     return WrongResultError.exit_code if any(r.is_fault for r in records) else 0
 
 

@@ -15,7 +15,7 @@ from polysched.distribute.owners import Partition
 from polysched.distribute.shares import Shares
 from polysched.errors import UnsupportedScopError
 from polysched.records import dataclass
-from polysched.scop.scop import Access, AccessKind, Scop
+from polysched.scop.scop import Access, AccessKind, Scop, Statement
 from polysched.target.one_line import OneLine
 
 
@@ -119,6 +119,31 @@ def _union(sets: Iterable[isl.Set]) -> isl.Set:
     return first.coalesce()
 
 
+BEFORE = "_before"
+"""Behind the reference of a write on a condition: that of the read of what was there."""
+
+
+def with_own_writes(scop: Scop) -> Scop:
+    """The program whose writes `with_whole_writes` made whole, with those on conditions again as they are.
+
+    What a condition leaves alone is not to be written by the code of a rank, either.
+    """
+    return replace(scop, statements=tuple(map(_with_own_writes, scop.statements)))
+
+
+def _with_own_writes(statement: Statement) -> Statement:
+    read = {access.reference for access in statement.accesses}
+    own = (replace(access, kind=AccessKind.MAY_WRITE) if access.reference + BEFORE in read else access
+           for access in statement.accesses if not access.reference.endswith(BEFORE))
+    return replace(statement, accesses=tuple(own))
+
+
+def left_alone(scop: Scop) -> frozenset[str]:
+    """The arrays of which conditions on data may leave elements alone that are sent in any case."""
+    return frozenset(access.array for statement in scop.statements for access in statement.accesses
+                     if access.reference.endswith(BEFORE))
+
+
 def with_whole_writes(scop: Scop) -> Scop:
     """The program with every write that happens on a condition as one that always happens, of the old value or the new.
 
@@ -139,7 +164,7 @@ def with_whole_writes(scop: Scop) -> Scop:
                 raise UnsupportedScopError(
                     f"{statement.name} writes {access.array} at a subscript that only the running program knows",
                     where=scop.name, hint="loops with subscripts from arrays cannot be distributed")
-            accesses += [replace(access, kind=AccessKind.READ, reference=f"{access.reference}_before"),
+            accesses += [replace(access, kind=AccessKind.READ, reference=f"{access.reference}{BEFORE}"),
                          replace(access, kind=AccessKind.MUST_WRITE)]
         statements.append(replace(statement, accesses=tuple(accesses)))
     return replace(scop, statements=tuple(statements))

@@ -61,6 +61,9 @@ class EmitLimits:
     row_operations: int = constant(
         300_000, unit="isl operations", source="for the ends of rows in a message, a second; beyond, its elements "
                                                  "go one by one: those of a random program took minutes")
+    poison_operations: int = constant(
+        1_000_000, unit="isl operations", source="for the loops that spoil what a rank must not read of an array; "
+                                                 "three times the ends of rows")
     message_operations: int = constant(
         5_000_000, unit="isl operations", source="for all loops over the elements of a region's messages; first guess")
 

@@ -1,6 +1,6 @@
 """The C that every file with CUDA regions has once: the device, buffers, copies and launches, with their errors."""
 
-from polysched.emit_gpu.device_errors import ERRORS
+from polysched.emit_gpu.shared_runtime import CHANGED, ERRORS
 
 RUNTIME = r'''#ifndef POLYSCHED_CUDA
 #define POLYSCHED_CUDA
@@ -119,13 +119,20 @@ static inline void polysched_device_write(CUdeviceptr buffer, const void *host, 
   polysched_device_check(cuMemcpyHtoD(buffer + first * row_bytes, (const char *)host + first * row_bytes,
                                       (end - first) * row_bytes), "a copy to the device failed");
 }
+/* Whether the buffer is the array itself. */
+static inline int polysched_device_has(CUdeviceptr buffer, const void *host) {
+  return buffer == (CUdeviceptr)(size_t)host;
+}
+static inline void polysched_device_fetch(CUdeviceptr buffer, void *to, size_t first, size_t bytes) {
+  polysched_device_check(cuMemcpyDtoH(to, buffer + first, bytes), "a copy from the device failed");
+}
 static inline void polysched_device_read(CUdeviceptr buffer, void *host, long first, long end, long row_elements,
                                          size_t element_bytes) {
   size_t row_bytes = row_elements * element_bytes;
   if (first >= end || row_elements <= 0 || buffer == (CUdeviceptr)(size_t)host) return;
-  polysched_device_check(cuMemcpyDtoH((char *)host + first * row_bytes, buffer + first * row_bytes,
-                                      (end - first) * row_bytes), "a copy from the device failed");
+  polysched_device_fetch(buffer, (char *)host + first * row_bytes, first * row_bytes, (end - first) * row_bytes);
 }
+''' + CHANGED + r'''
 static void polysched_device_set(polysched_device_kernel *kernel, int position, size_t bytes, const void *value) {
   if (position >= 512 || bytes > sizeof(long long)) polysched_device_refuse("a kernel has too many arguments");
   memcpy(&kernel->values[position], value, bytes);

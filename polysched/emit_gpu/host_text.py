@@ -95,9 +95,14 @@ class HostPrinter(LoopPrinter):
             made = f"hold({self._host(buffer)}, " if buffer.host else "allocate("
             lines.append(f"polysched_device_buffer {self._name(buffer)} = polysched_device_{made}{rows}, "
                          f"{_width(buffer)});")
-        lines += [line for b in kept if not b.own.copied_in.is_empty() for line in self._copy("write", b, b.live_in)]
+        for buffer in kept:
+            if buffer.own.partly_written:
+                lines += [f"polysched_device_kept {self._kept_name(buffer)} = {{0}};",
+                          self._copy("keep", buffer, buffer.live_in)]
+        lines += [self._copy("write", b, b.live_in) for b in kept if not b.own.copied_in.is_empty()]
         lines += self.lines(loops)
-        lines += [line for b in kept if not b.own.copied_out.is_empty() for line in self._copy("read", b, b.live_out)]
+        lines += [self._copy("read_changed" if b.own.partly_written else "read", b, b.live_out)
+                  for b in kept if not b.own.copied_out.is_empty()]
         lines += [f"polysched_device_drop({self._name(buffer)}, {self._host(buffer)});" if buffer.host
                   else f"polysched_device_release({self._name(buffer)});" for buffer in kept]
         lines.append(f"polysched_device_end(polysched_kernels, {len(names)});")
@@ -118,13 +123,19 @@ class HostPrinter(LoopPrinter):
     def _host(self, buffer: Buffer) -> str:
         return f"(void *)({buffer.host})"
 
-    def _copy(self, way: str, buffer: Buffer, rows: tuple[Linear, Linear]) -> list[str]:
+    def _kept_name(self, buffer: Buffer) -> str:
+        """The name of the rows as they were, beside that of the buffer."""
+        return f"polysched_device_kept_{self._name(buffer)}"
+
+    def _copy(self, way: str, buffer: Buffer, rows: tuple[Linear, Linear]) -> str:
         first, end = (self.index.bound(row) for row in rows)
-        call = (f"polysched_device_{way}({self._name(buffer)}, {self._host(buffer)}, {first}, {end}, "
-                f"{_width(buffer)});")
-        live = buffer.own.copied_in if way == "write" else buffer.own.copied_out
+        given = {"keep": f"&{self._kept_name(buffer)}, {self._name(buffer)}, {self._host(buffer)}",
+                 "read_changed": f"{self._name(buffer)}, {self._host(buffer)}, &{self._kept_name(buffer)}"}
+        call = (f"polysched_device_{way}({given.get(way, f'{self._name(buffer)}, {self._host(buffer)}')}, "
+                f"{first}, {end}, {_width(buffer)});")
+        live = buffer.own.copied_in if way in ("keep", "write") else buffer.own.copied_out
         needed = when(live, self.mapping.scop.context.params())
-        return [call if needed is None else f"if ({self.index.condition(needed)}) {call}"]
+        return call if needed is None else f"if ({self.index.condition(needed)}) {call}"
 
     def leaf(self, node: Node) -> list[str]:
         """A launch."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import prod
 from pathlib import Path
 
@@ -43,6 +43,7 @@ class Interface(OneLine):
     program_head : lines of every program.
     double_head : lines of a program with double precision, before these.
     float_functions : whether functions of math.h of single precision have names of their own.
+    bits : C of the bits of a value with a field `value`, by its type, where they are more than what `!=` compares.
     runtime : the C that a file has once.
     most_items, most_edges : work items of a block in all, and along each dimension, on every device of the language;
         none where each device has limits of its own.
@@ -65,6 +66,7 @@ class Interface(OneLine):
     program_head: tuple[str, ...]
     double_head: tuple[str, ...]
     float_functions: bool
+    bits: Mapping[str, str]
     runtime: str
     most_items: int | None = None
     most_edges: tuple[int, ...] = ()
@@ -93,8 +95,9 @@ OPENCL = Interface(
     global_barrier="barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);", shuffle="",
     double_head=("#pragma OPENCL EXTENSION cl_khr_fp64 : enable",),
     program_head=("#ifdef POLYSCHED_NO_CONTRACTION", "#pragma OPENCL FP_CONTRACT OFF", "#endif"),
-    float_functions=False, runtime=OPENCL_RUNTIME)
-"""OpenCL C 1.2, sections 6.5, 6.7 and 6.12."""
+    float_functions=False, bits={"float": "as_int({value})", "double": "as_long({value})"},
+    runtime=OPENCL_RUNTIME)
+"""OpenCL C 1.2, sections 6.2.4, 6.5, 6.7 and 6.12."""
 
 CUDA = Interface(
     name="cuda", language="CUDA C++", kernel_head='extern "C" __global__ void __launch_bounds__({items})',
@@ -104,7 +107,8 @@ CUDA = Interface(
     shared_vector="{type} *", global_vector="const {type} *", barrier="__syncthreads();",
     global_barrier="__syncthreads();", shuffle="__shfl_down_sync(0xffffffffu, {value}, {distance})",
     double_head=(), program_head=("#define _Bool bool",), float_functions=True,
-    runtime=CUDA_RUNTIME, most_items=1024, most_edges=(1024, 1024, 64))
+    bits={"float": "__float_as_int({value})", "double": "__double_as_longlong({value})"}, runtime=CUDA_RUNTIME,
+    most_items=1024, most_edges=(1024, 1024, 64))
 """CUDA C++ Programming Guide, "C++ Language Extensions", "Mathematical Functions" and "Technical Specifications"."""
 
 INTERFACES = {own.name: own for own in (OPENCL, CUDA)}

@@ -24,5 +24,10 @@ class EmitGpuLimits:
         2, unit="convex sets", source="of the places of blocks all of whose points run: more make a condition that "
                                       "costs more than it spares")
 
+    # shared_runtime.py
+    rows_bytes: int = constant(
+        1 << 22, unit="bytes", source="of rows that come from a device at a time, to be compared: they stay in a "
+                                      "cache, and a copy of so many takes longer than its start; first guess")
+
 
 LIMITS = EmitGpuLimits()

@@ -15,6 +15,7 @@ _WORDS = """
     size_t ptrdiff_t intptr_t uintptr_t event_t sampler_t queue_t pipe image1d_t image2d_t image3d_t class namespace
     template typename operator new delete this public protected friend virtual explicit using try catch throw asm
     device shared threadIdx blockIdx blockDim gridDim NULL true false barrier vec_step as_double complex imaginary
+    as_int as_long
     warpSize mutable and or not xor bitand bitor compl and_eq or_eq not_eq xor_eq typeid static_cast const_cast
     dynamic_cast reinterpret_cast export wchar_t char8_t char16_t char32_t constexpr consteval constinit decltype
     noexcept nullptr alignas alignof concept requires co_await co_return co_yield static_assert thread_local"""

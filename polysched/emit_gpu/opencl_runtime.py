@@ -1,6 +1,6 @@
 """The C that every file with OpenCL regions has once: the device, buffers, copies and launches, with their errors."""
 
-from polysched.emit_gpu.device_errors import ERRORS
+from polysched.emit_gpu.shared_runtime import CHANGED, ERRORS
 
 RUNTIME = r'''#ifndef POLYSCHED_OPENCL
 #define POLYSCHED_OPENCL
@@ -108,14 +108,23 @@ static inline void polysched_device_write(cl_mem buffer, const void *host, long 
                                           (end - first) * row_bytes, (const char *)host + first * row_bytes, 0, NULL,
                                           NULL), "a copy to the device failed");
 }
+/* Whether the buffer is the array itself. */
+static inline int polysched_device_has(cl_mem buffer, const void *host) {
+  (void)buffer;
+  (void)host;
+  return 0;
+}
+static inline void polysched_device_fetch(cl_mem buffer, void *to, size_t first, size_t bytes) {
+  polysched_device_check(clEnqueueReadBuffer(polysched_device_queue, buffer, CL_TRUE, first, bytes, to, 0, NULL, NULL),
+                     "a copy from the device failed");
+}
 static inline void polysched_device_read(cl_mem buffer, void *host, long first, long end, long row_elements,
                                       size_t element_bytes) {
   size_t row_bytes = row_elements * element_bytes;
   if (first >= end || row_elements <= 0) return;
-  polysched_device_check(clEnqueueReadBuffer(polysched_device_queue, buffer, CL_TRUE, first * row_bytes,
-                                         (end - first) * row_bytes, (char *)host + first * row_bytes, 0, NULL, NULL),
-                     "a copy from the device failed");
+  polysched_device_fetch(buffer, (char *)host + first * row_bytes, first * row_bytes, (end - first) * row_bytes);
 }
+''' + CHANGED + r'''
 static void polysched_device_set(cl_kernel *kernel, cl_uint position, size_t bytes, const void *value) {
   polysched_device_check(clSetKernelArg(*kernel, position, bytes, value), "an argument of a kernel is refused");
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from polysched.emit_c.loop_ir.index import Linear
+from polysched.emit_c.loop_ir.index import Condition, Linear
 from polysched.emit_c.scalar_code.c_text import CText, Level
 from polysched.emit_c.scalar_code.expressions import element_template, fill_element
 from polysched.emit_c.scalar_code.statements import INDENT
@@ -63,7 +63,7 @@ class PhasePrinter:
         gathered = [f"for (int {part} = {self._item_name}; {part} < {self.loops.launch.shares}; {part} += "
                     f"{self.loops.launch.team})", f"{INDENT}{own.name} = {combined(team.operator, own.name, found)};"]
         return [self._declared_team(team), self._item(), *self._found(team, gathered), *self._tree(team),
-                *self._of_first(self._if_there(team.element, self._updated(team)))]
+                *self._of_first(self._if_there(team.element.condition, self._updated(team)))]
 
     @property
     def parts_name(self) -> str:
@@ -83,7 +83,7 @@ class PhasePrinter:
         if self.loops.launch.shares > 1:
             result = [f"{self.parts_name}[{linear_block(self.interface)}] = {team.shared}[0];"]
         else:
-            result = self._if_there(team.element, self._updated(team))
+            result = self._if_there(team.element.condition, self._updated(team))
         return [*waiting, "{", *indented([self._lane(team), *self._found(team, self.body.lines(phase.loops)),
                                            *self._tree(team), *self._of_first(result)]), "}"]
 
@@ -127,9 +127,16 @@ class PhasePrinter:
                 f"{own.name} = {combined(team.operator, own.name, further)};"]), "}",
             f"if ({item} == 0) {team.shared}[0] = {own.name};"]), "}"]
 
-    def _updated(self, team: TeamResult) -> str:
-        place = self._place(team.element)
-        return f"{place} = {combined(team.operator, place, f'{team.shared}[0]')};"
+    def _updated(self, team: TeamResult) -> list[str]:
+        """The element with what the team found; where conditions may have picked nothing, only if its bits change."""
+        place, element, found = self._place(team.element), team.element, f"{team.shared}[0]"
+        if not element.changed:
+            return [f"{place} = {combined(team.operator, place, found)};"]
+        c_type = self._type(element.temporary.array)
+        before, after = (self.names.taken.fresh(f"{element.temporary.name}_{when}") for when in ("before", "after"))
+        return ["{", *indented([f"const {c_type} {before} = {place};",
+                                f"const {c_type} {after} = {combined(team.operator, before, found)};",
+                                *self._if_changed(element, before, after, f"{place} = {after};")]), "}"]
 
     @property
     def _item_name(self) -> str:
@@ -190,18 +197,33 @@ class PhasePrinter:
 
     def _loaded(self, kept: Kept) -> list[str]:
         own = kept.temporary
-        return [f"{self._type(own.array)} {own.name};", *self._if_there(kept, f"{own.name} = {self._place(kept)};")]
+        lines = [f"{self._type(own.array)} {own.name};", *self._if_there(kept.condition, [
+            f"{own.name} = {self._place(kept)};"])]
+        return [*lines, f"const {self._type(own.array)} {self._before(kept)} = {own.name};"] if kept.changed else lines
 
     def _stored(self, kept: Kept) -> list[str]:
-        return self._if_there(kept, f"{self._place(kept)} = {kept.temporary.name};") if kept.written else []
+        """No element gets its old value back: others may read it meanwhile, or it may be somebody else's."""
+        if not kept.written:
+            return []
+        own, store = kept.temporary.name, f"{self._place(kept)} = {kept.temporary.name};"
+        return self._if_there(kept.stored, self._if_changed(kept, self._before(kept), own, store)
+                              if kept.changed else [store])
+
+    def _before(self, kept: Kept) -> str:
+        return self.names.taken.fresh(f"{kept.temporary.name}_before")
+
+    def _if_changed(self, kept: Kept, before: str, after: str, line: str) -> list[str]:
+        """A line that runs where two values differ in a bit: zeros have signs, and NaN equals nothing."""
+        bits = self.interface.bits.get(self._type(kept.temporary.array), "{value}")
+        return [f"if ({bits.format(value=after)} != {bits.format(value=before)})", INDENT + line]
 
     def _place(self, kept: Kept) -> str:
         return self._element(kept.temporary.array, [self.body.index.bound(s) for s in kept.subscripts])
 
-    def _if_there(self, kept: Kept, line: str) -> list[str]:
-        if kept.condition is None:
-            return [line]
-        return [f"if ({self.body.index.condition(kept.condition).code})", INDENT + line]
+    def _if_there(self, condition: Condition | None, lines: list[str]) -> list[str]:
+        if condition is None:
+            return lines
+        return [f"if ({self.body.index.condition(condition).code})", *indented(lines)]
 
 
 def linear_block(interface: Interface) -> str:

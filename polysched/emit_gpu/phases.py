@@ -26,7 +26,7 @@ from polysched.gpu.instances import dealt, fixed, within
 from polysched.gpu.mapping import GpuMapping, Launch, Phase
 from polysched.gpu.staging import Names, elements_in_tile, item_in_phase, steps_of, touched
 from polysched.records import dataclass
-from polysched.scop.scop import Scop, Statement
+from polysched.scop.scop import AccessKind, Scop, Statement
 from polysched.target.one_line import OneLine
 
 ITEM = "item"
@@ -62,12 +62,16 @@ class Kept(OneLine):
     subscripts : of the element.
     condition : that the work item touches it; None where every one does.
     written : whether it is stored behind the phase.
+    stored : that the work item may write it, which others may only read; None where every one may.
+    changed : it is stored where its bits changed, since conditions on data say whether it is written at all.
     """
 
     temporary: Temporary
     subscripts: tuple[Linear, ...]
     condition: Condition | None
     written: bool
+    stored: Condition | None = None
+    changed: bool = False
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -294,18 +298,20 @@ class _Builder:
 
     def _kept(self, phase: Phase, array: str, point: Point) -> Kept:
         """The element of one point."""
-        elements = touched(self.scop, item_in_phase(self.launch, phase, self.places), array)
+        inside, known = item_in_phase(self.launch, phase, self.places), in_block(self.launch, self.places, self.runs)
+        elements = touched(self.scop, inside, array)
+        written = touched(self.scop, inside, array, (AccessKind.MUST_WRITE, AccessKind.MAY_WRITE))
+        surely = touched(self.scop, inside, array, (AccessKind.MUST_WRITE,))
         place = elements.lexmin_pw_multi_aff()
-        written = any(access.is_write for statement in self.scop.statements for access in statement.accesses
-                      if access.array == array and not _is_outside(statement, phase))
-        condition = when(elements, in_block(self.launch, self.places, self.runs))
+
+        def at_point(reached: isl.Set) -> Condition | None:
+            condition = when(reached, known)
+            return None if condition is None else substitute_condition(condition, point.values)
+
         subscripts = (read_function(place.get_pw_aff(k)) for k in range(elements.dim(isl.dim_type.set)))
         number = "".join(f"_{k}" for k in point.number) if self.launch.points else ""
-        return Kept(written=written, temporary=Temporary(
+        return Kept(written=not written.is_empty(), temporary=Temporary(
             array=array, name=self.names.taken.fresh(f"{self.names.arrays[array]}_item{self.number}{number}")),
-            subscripts=tuple(substitute(own, point.values) for own in subscripts),
-            condition=None if condition is None else substitute_condition(condition, point.values))
-
-
-def _is_outside(statement: Statement, phase: Phase) -> bool:
-    return bool(phase.domain.intersect(isl.UnionSet.from_set(statement.domain)).is_empty())
+            subscripts=tuple(substitute(own, point.values) for own in subscripts), condition=at_point(elements),
+            stored=None if written.is_empty() else at_point(written),
+            changed=not written.intersect_params(known).is_subset(surely))

@@ -18,6 +18,8 @@ def neutral_element(operator: str, dtype: DType) -> str:
     """C of the value that changes none that it is combined with."""
     if operator in ("min", "max"):
         return _extreme(dtype, largest=operator == "min")
+    if operator == "sum" and dtype.kind is Kind.FLOAT:   # 0.0 would change -0.0
+        return "-0.0f"
     return {"product": "1", "and": "-1"}.get(operator, "0")
 
 

@@ -44,7 +44,7 @@ RIGHT, WRONG, REFUSED, CRASH, TIMEOUT = "right", "wrong", "refused", "crash", "t
 FAULTS = (WRONG, CRASH, TIMEOUT)
 OUR_FAULTS = (WrongResultError, BrokenLoopsError, InconsistentScopError)
 """Errors that no graph may end with."""
-Drawn: TypeAlias = Literal["graphs", "models", "readings"]
+Drawn: TypeAlias = Literal["graphs", "models", "readings", "mpi", "opencl", "cuda"]
 SLOW_BYTES_PER_SECOND = 1e6
 APPROXIMATE = frozenset({"mixed_precision", "fast_math"})
 """Passes whose results are not those before: they run, and their graphs are interpreted."""
@@ -82,6 +82,7 @@ class GraphCampaign:
     count, seed : graphs `seed` to `seed + count - 1`.
     jobs : child processes at a time.
     drawn : `graphs` of our operators, or `models` of ONNX; `readings` of these are interpreted, and not compiled.
+        With the name of a target, programs for it (`targets/`).
     chunk : graphs per child.
     limit_seconds : wall-clock time of one graph.
     patience : times that for a graph that did not end, alone in another child: a busy machine is no hang.
@@ -227,18 +228,29 @@ def _ended(seed: int, end: ChildEnd) -> GraphRecord:
                        f"{end.describe()} {end.error_output[-400:]}".strip())
 
 
-def summary(records: Sequence[GraphRecord]) -> str:
-    """Why graphs were refused, and a last line of counts."""
+def summary(records: Sequence[GraphRecord], what: str = "graphs") -> str:
+    """Why graphs were refused, and a last line of counts.
+
+    Parameters
+    ----------
+    what : they are, in words.
+    """
     reasons = Counter(f"refused: {r.reason}" for r in records if r.verdict == REFUSED)
     reasons += Counter(r.reason for r in records if r.verdict == RIGHT and r.reason)
     counts = Counter(r.verdict for r in records)
     lines = [f"  {count:5} {reason}" for reason, count in reasons.most_common()]
-    return "\n".join([*lines, f"{len(records)} graphs, " + ", ".join(
+    return "\n".join([*lines, f"{len(records)} {what}, " + ", ".join(
         f"{counts[v]} {v}" for v in (RIGHT, REFUSED, *FAULTS))])
 
 
-def save_faults(records: Sequence[GraphRecord], folder: Path) -> list[Path]:
+def save_faults(records: Sequence[GraphRecord], folder: Path, name: str = "graph_{}.txt",
+                text_of: Callable[[int], str] = lambda seed: to_text(random_graph(seed))) -> list[Path]:
     """The text of every graph with a fault, as `from_text` reads it.
+
+    Parameters
+    ----------
+    name : of a file, with a field for the seed.
+    text_of : the text of a seed, where it gives no graph.
 
     Raises
     ------
@@ -247,10 +259,10 @@ def save_faults(records: Sequence[GraphRecord], folder: Path) -> list[Path]:
     paths = []
     for record in records:
         if record.is_fault:
-            path = folder / f"graph_{record.seed}.txt"
+            path = folder / name.format(record.seed)
             try:
                 folder.mkdir(parents=True, exist_ok=True)
-                path.write_text(to_text(random_graph(record.seed)) + "\n", encoding="utf-8")
+                path.write_text(text_of(record.seed) + "\n", encoding="utf-8")
             except OSError as error:
                 raise OutputError(f"cannot write {path}: {error.strerror}",
                                   hint="name another folder with --save") from None

@@ -9,10 +9,12 @@ from functools import partial
 
 from polysched.fuzz.graph_campaign import GraphRecord, check_graph
 from polysched.fuzz.onnx_models.checking import check_model
+from polysched.fuzz.targets.checking import check_on_target
 from polysched.measure.processes.child_side import start
 
 CHECKS: dict[str, Callable[[int], GraphRecord]] = {
-    "graphs": check_graph, "models": check_model, "readings": partial(check_model, compiled=False)}
+    "graphs": check_graph, "models": check_model, "readings": partial(check_model, compiled=False),
+    **{target: partial(check_on_target, target=target) for target in ("mpi", "opencl", "cuda")}}
 """By what is drawn."""
 
 

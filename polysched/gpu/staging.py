@@ -9,7 +9,7 @@ Source: S. Verdoolaege et al., "Polyhedral Parallel Code Generation for CUDA", A
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from math import prod
@@ -26,7 +26,7 @@ from polysched.records import dataclass
 from polysched.scheduling.schedule import Schedule
 from polysched.scop.budget import with_budget
 from polysched.scop.schedule_nodes import NodeKind, kind_of
-from polysched.scop.scop import Access, Scop, Statement
+from polysched.scop.scop import Access, AccessKind, Scop, Statement
 
 Boxes: TypeAlias = Mapping[tuple[Phase, str], tuple[Edge, ...] | None]
 """What a block reads in a tile, by phase and array; None where no constant extents hold it."""
@@ -218,16 +218,25 @@ def item_in_phase(launch: Launch, phase: Phase, names: Names) -> isl.UnionSet:
                                         strict=True)))
 
 
-def touched(scop: Scop, domain: isl.UnionSet, array: str) -> isl.Set:
-    """The elements of an array that some instances touch."""
+def touched(scop: Scop, domain: isl.UnionSet, array: str,
+            kinds: Collection[AccessKind] = frozenset(AccessKind)) -> isl.Set:
+    """The elements of an array that some instances touch.
+
+    Parameters
+    ----------
+    kinds : of the accesses that count.
+    """
+    accesses = _accesses(scop, domain, array)
+    space = accesses[0][1].relation.get_space().range()
     reached = [isl.UnionMap.from_map(access.relation).intersect_domain(domain).range()
-               for _, access in _accesses(scop, domain, array)]
+               for _, access in accesses if access.kind in kinds]
+    if not reached:
+        return isl.Set.empty(space)
     found = reached[0]
     for part in reached[1:]:
         found = found.union(part)
     if found.is_empty():
-        return isl.Set.empty(_accesses(scop, domain, array)[0][1].relation.get_space().range()).align_params(
-            found.get_space())
+        return isl.Set.empty(space).align_params(found.get_space())
     return isl.Set.from_union_set(found)
 
 

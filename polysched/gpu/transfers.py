@@ -1,7 +1,7 @@
 """What of each array is live: what the device gets before the region, and what comes back behind it.
 
 Rows are copied whole: a copy is the range of the first subscript that is live.  Rows that come back have to be there
-whole, so what the region does not overwrite of them goes to the device, too.
+whole, so what the region does not overwrite of them goes to the device, too.  Of these the host stores what changed.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ class DeviceArray(OneLine):
     copied_in : elements whose rows the device needs from the host; empty for none.
     copied_out : elements whose rows the host needs from the device; empty for none.
     by_value : a scalar that the region only reads: it is an argument of the kernels.
+    partly_written : the region may leave elements of the rows that come back alone; others may own those.
     """
 
     array: Array
@@ -37,6 +38,7 @@ class DeviceArray(OneLine):
     copied_in: isl.Set
     copied_out: isl.Set
     by_value: bool = False
+    partly_written: bool = False
 
     @property
     def in_front(self) -> isl.Set:
@@ -76,7 +78,7 @@ def _device_array(dependences: Dependences, array: Array) -> DeviceArray:
     kept = whole_rows(array, outside).subtract(surely)
     inside = _live_in(dependences, accesses, array, used)
     return DeviceArray(array=array, used=used.coalesce(), copied_in=inside.union(kept).coalesce(),
-                       copied_out=outside.coalesce())
+                       copied_out=outside.coalesce(), partly_written=not kept.is_empty())
 
 
 def _space(scop: Scop, array: Array) -> isl.Space:

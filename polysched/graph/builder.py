@@ -146,7 +146,7 @@ class GraphBuilder:
         if dtype not in ELEMENT_TYPES:
             raise UsageError(f"no element type {dtype}", where=name, hint=f"one of {', '.join(ELEMENT_TYPES)}")
         if name in self.inference.types:
-            raise UsageError(f"the name {name!r} is taken")
+            raise UsageError(f"the name {name!r} is taken", hint="give each value a name of its own")
         own = TensorType.of(ELEMENT_TYPES[dtype], [Size.symbol(e) if isinstance(e, str) else e for e in shape])
         self.inputs.append((name, own))
         self.inference.types[name] = own
@@ -156,7 +156,7 @@ class GraphBuilder:
         """A constant; it is not to be changed afterwards."""
         own = name or self._fresh("c")
         if own in self.inference.types:
-            raise UsageError(f"the name {own!r} is taken")
+            raise UsageError(f"the name {own!r} is taken", hint="give each value a name of its own")
         self.constants[own] = given_array(own, array)
         self.inference.bind(own, self.constants[own])
         return Value(self, own)
@@ -213,10 +213,10 @@ class GraphBuilder:
         """
         for name, value in named.items():
             if name in self.inference.types and name != value.name:
-                raise UsageError(f"the name {name!r} is taken")
+                raise UsageError(f"the name {name!r} is taken", hint="give each output a name of its own")
         extra = [Node.of("Identity", (v.name,), (n,)) for n, v in named.items() if n != v.name]
         names = tuple(dict.fromkeys((*(o.name for o in outputs), *named)))
         if not names:
-            raise UsageError("a graph has at least one output", where=self.name)
+            raise UsageError("a graph has at least one output", where=self.name, hint="name the results: outputs=")
         return Graph(name=self.name, inputs=tuple(self.inputs), nodes=(*self.nodes, *extra), outputs=names,
                      constants=dict(self.constants))

@@ -35,10 +35,6 @@ class GraphLimits:
     most_determinant_rows: int = constant(
         4, unit="rows", source="of a matrix whose determinant is the sum over all permutations: 24 products")
 
-    # operators/operator.py
-    longest_witness: int = constant(
-        300, unit="characters", source="of what a refusal quotes from a model: some lines of a terminal")
-
     # operators/recurrent.py
     most_steps: int = constant(
         4096, unit="steps", source="of a recurrence, which is unrolled: planning 256 steps takes 2 s, 1,024 take 17 s, "
@@ -59,6 +55,10 @@ class GraphLimits:
     # values/drawing.py
     most_drawn_nodes: int = constant(
         200, unit="nodes", source="of one picture: some screens; the text form has all")
+
+    # values/refusals.py
+    longest_witness: int = constant(
+        300, unit="characters", source="of what a refusal quotes from a model: some lines of a terminal")
 
     # passes/expansion.py
     most_expansions: int = constant(

@@ -54,12 +54,14 @@ def compile(program: Any, *, sizes: Mapping[str, int] | None = None, values: Map
     if isinstance(program, Graph):   # what compiles these is loaded for them
         from polysched.model.compiling import compile_graph, compile_with_islands
         if islands not in ("refuse", "allow"):
-            raise UsageError("islands are refused or allowed", witness=f"islands={islands!r}")
+            raise UsageError("islands are refused or allowed", witness=f"islands={islands!r}",
+                             hint="islands='refuse' or islands='allow'")
         make = compile_graph if islands == "refuse" else compile_with_islands
         return make(program, sizes=sizes, values=values, likely=likely, options=options, **more)
     if sizes is not None or values is not None or likely is not None:
         raise UsageError("sizes=, values= and likely= are of graphs",
-                         witness=f"the program is a {type(program).__name__}")
+                         witness=f"the program is a {type(program).__name__}",
+                         hint="leave them out, or give a graph: polysched.graph.load(path)")
     return compile_program(program, options=options, **more)
 
 

@@ -44,7 +44,10 @@ def c_fits(size: Sequence[Size], bytes_each: int, most: int, names: Mapping[str,
 
 
 def c_product(sizes: Sequence[Size], names: Mapping[str, str]) -> str:
-    """The product of sizes as C; a number where all are known."""
+    """The product of sizes as C; a number where all are known.
+
+    Several open factors are multiplied without sign: one of them may be 0, and the product of the others too long.
+    """
     number, factors = 1, []
     for size in sizes:
         if size.is_constant:
@@ -54,4 +57,5 @@ def c_product(sizes: Sequence[Size], names: Mapping[str, str]) -> str:
             factors.append(text if text.isidentifier() else f"({text})")
     if number == 0 or not factors:
         return str(number)
-    return " * ".join([*([str(number)] if number != 1 else []), *factors])
+    text = " * ".join([*([str(number)] if number != 1 else []), *factors])
+    return text if len(factors) == 1 else f"(long)((unsigned long){text})"

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polysched.errors import UnsupportedGraphError, UsageError
+from polysched.graph.limits import LIMITS as GRAPH_LIMITS
 from polysched.graph.passes.narrow.carriers import narrow_outputs
 from polysched.graph.planning.memory import ALIGNMENT
 from polysched.graph.planning.plan import Plan
@@ -253,7 +254,8 @@ class CompiledModel:
                     witness=f"{', '.join(map(str, left))} with {said}: negative",
                     hint=f"compute shapes in int64, or compile with sizes={values}: then it wraps as in ONNX")
             if not negative:
-                raise UnsupportedGraphError("a value is larger than a model may have", where=where, witness=said)
+                raise UnsupportedGraphError("a value is larger than a model may have", where=where, witness=said,
+                                            hint=f"give smaller arrays: at most {GRAPH_LIMITS.most_bytes} bytes each")
             raise UnsupportedGraphError(problem, where=where, witness=f"{', '.join(map(str, negative))} with {said}",
                                         hint=f"compile with sizes={values}, where a slice may end outside")
         arena = np.empty(needed + ALIGNMENT, np.uint8)
@@ -309,7 +311,7 @@ class CompiledModel:
     @property
     def _parts(self) -> Parts:
         return Parts(plan=self.plan, symbols=self.symbols, kernels=self.kernels,
-                     compiler=find_compiler(self.options.cc))
+                     compiler=find_compiler(self.options.cc), threads=self.options.parallel)
 
     def __call__(self, **inputs: np.ndarray) -> dict[str, np.ndarray]:
         """The outputs for arrays of the inputs.

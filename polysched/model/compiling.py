@@ -11,6 +11,7 @@ import numpy as np
 from polysched.errors import UnsupportedGraphError, UsageError
 from polysched.graph.evaluation.inference import infer
 from polysched.graph.passes.control import resolve_control, resolve_sequences
+from polysched.graph.passes.dead_code import remove_dead_code
 from polysched.graph.passes.precision import mixed_precision
 from polysched.graph.passes.registry import standard
 from polysched.graph.passes.simple import bind
@@ -71,7 +72,7 @@ def compile_graph(graph: Graph, *, sizes: Mapping[str, int] | None = None,
     by_cost = chosen if chosen.device is None else None   # no model runs on a device, which is said below
     kept = bound if stored == "float32" else mixed_precision(standard(bound), stored)
     plan = planned(kept, chosen.target(), options=by_cost, fusion=fusion, sizes=sizes_for_costs)
-    ranges = infer(resolve_control(bound)).ranges if bound.symbols else ()
+    ranges = infer(remove_dead_code(resolve_control(bound))).ranges if bound.symbols else ()
     return CompiledModel(bound, replace(plan, ranges=ranges), chosen, likely=likely)
 
 

@@ -104,12 +104,14 @@ class Island:
             raise self._refusal(error, runtime) from None
         for name, value in zip(self.outputs, found, strict=True):
             if not isinstance(value, np.ndarray | np.generic):
-                raise UnsupportedGraphError("a result of an island is no tensor", where=self.node, witness=name)
+                raise UnsupportedGraphError("a result of an island is no tensor", where=self.node, witness=name,
+                                            hint="let it end with a tensor")
         return dict(zip(self.outputs, map(np.asarray, found), strict=True))
 
     def _refusal(self, error: Exception, runtime: str = "onnx.reference") -> UnsupportedGraphError:
         return UnsupportedGraphError(f"{self.reason}, and {runtime} refuses it, too", where=self.node,
-                                     witness=str(error).strip()[:300])
+                                     witness=str(error).strip()[:300],
+                                     hint="correct the node, or give what its shape follows from by values=")
 
 
 def result_types(island: Island) -> dict[str, TensorType | None]:
@@ -124,11 +126,14 @@ def result_types(island: Island) -> dict[str, TensorType | None]:
     try:
         import onnx
     except ImportError:
-        raise UnsupportedGraphError("the package onnx is missing", where=island.node) from None
+        raise UnsupportedGraphError("the package onnx is missing", where=island.node,
+                                    hint="python -m pip install onnx") from None
     try:
         inferred = onnx.shape_inference.infer_shapes(island.proto, data_prop=True)
     except onnx.shape_inference.InferenceError as error:
-        raise UnsupportedGraphError(island.reason, where=island.node, witness=str(error)[:300]) from None
+        raise UnsupportedGraphError(island.reason, where=island.node, witness=str(error)[:300],
+                                    hint="correct the node; onnx.checker.check_model(path, full_check=True) says "
+                                         "more") from None
     symbols = {str(e): e for _, t in island.inputs if t is not None for e in t.shape}
     by_name = {v.name: v for v in inferred.graph.output}
     return {name: _type_of(by_name[name], symbols, island) for name in island.outputs}
@@ -183,7 +188,8 @@ def _value_type(its_type: TensorType | None) -> Any:
 def _schema(node: Node) -> Any:
     import onnx
     if not onnx.defs.has(node.op):
-        raise UnsupportedGraphError(f"{node.op} is no operator of ONNX", where=node.where)
+        raise UnsupportedGraphError(f"{node.op} is no operator of ONNX", where=node.where,
+                                    hint="write it with ONNX's operators")
     return onnx.defs.get_schema(node.op)
 
 
@@ -202,7 +208,8 @@ def _node(node: Node) -> Any:
                                             [given["value"]])
     for name, value in given.items():
         if name not in schema.attributes:
-            raise UnsupportedGraphError(f"{node.op} of ONNX has no attribute {name}", where=node.where)
+            raise UnsupportedGraphError(f"{node.op} of ONNX has no attribute {name}", where=node.where,
+                                        hint="leave it out")
         made.attribute.append(_attribute(name, value, schema.attributes[name].type))
     for name, region in zip(BODIES.get(node.op, ()), node.regions, strict=False):
         made.attribute.append(helper.make_attribute(name, _region(region, node.op)))
@@ -231,7 +238,7 @@ def _element_number(name: str) -> int:
         return int(onnx.helper.np_dtype_to_tensor_dtype(array_type(ELEMENT_TYPES[name])))
     numbers: dict[str, int] = dict(onnx.TensorProto.DataType.items())
     if name.upper() not in numbers:
-        raise UnsupportedGraphError(f"ONNX has no elements of type {name}")
+        raise UnsupportedGraphError(f"ONNX has no elements of type {name}", hint="put a Cast ahead of it")
     return numbers[name.upper()]
 
 

@@ -237,13 +237,15 @@ def why_alone(fragment: Graph, options: PipelineOptions) -> str:
 
 
 def adapter(function: CFunction, symbol: str) -> str:
-    """A function that takes pointers and sizes as two arrays, around one that takes them one by one."""
-    arguments, sizes, arrays = [], 0, 0
+    """A function that takes pointers and sizes as two arrays, around one that takes them one by one.
+
+    The sizes of a fragment are n0, n1, ... in the order of the array; its Scop has them as they first occur in it.
+    """
+    arguments, arrays = [], 0
     parameters = [p.name for p in function.source.scop.parameters]
-    for parameter in function.signature.parameters:
-        if sizes < len(parameters):
-            arguments.append(f"sizes[{sizes}]")
-            sizes += 1
+    for place, parameter in enumerate(function.signature.parameters):
+        if place < len(parameters):
+            arguments.append(f"sizes[{parameters[place].removeprefix('n')}]")
             continue
         by_value = parameter.kind is not ParameterKind.ARRAY
         assert parameter.dtype is not None
@@ -277,7 +279,8 @@ def compile_object(source: Path, target: Path, compiler: Compiler, *, what: str,
                          *(["-fvisibility=hidden"] if hidden else []), "-fno-strict-aliasing", "-c", str(source), "-o",
                          str(target)], folder=target.parent)
     if done.returncode != 0:
-        raise CompileError(f"{compiler} refused {what}", witness=first_lines(done.stderr, str(target.parent)))
+        raise CompileError(f"{compiler} refused {what}", witness=first_lines(done.stderr, str(target.parent)),
+                           hint="name another compiler, by options, on the command line by --cc")
 
 
 def link_library(objects: Sequence[Path], library: Path, compiler: Compiler, *, what: str) -> None:
@@ -295,4 +298,5 @@ def link_library(objects: Sequence[Path], library: Path, compiler: Compiler, *, 
     done = compiler.run(["-shared", "-fPIC", "-o", str(library.absolute()), *map(str, objects), *compiler.openmp_link,
                          "-lm"], folder=folder)
     if done.returncode != 0:
-        raise CompileError(f"{compiler} cannot link {what}", witness=first_lines(done.stderr, str(folder)))
+        raise CompileError(f"{compiler} cannot link {what}", witness=first_lines(done.stderr, str(folder)),
+                           hint="name another compiler, by options, on the command line by --cc")

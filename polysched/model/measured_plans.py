@@ -125,7 +125,8 @@ def race(graph: Graph, plans: Sequence[Plan], options: PipelineOptions, *,
     wrong = (*refused, *(m for m in measured if not m.ran.pairs))
     if not right:
         raise RunFailedError("no plan of the graph is right", where=f"graph {graph.name}",
-                             witness=wrong[0].ran.reason if wrong else None)
+                             witness=wrong[0].ran.reason if wrong else None,
+                             hint="leave measure_plans out, and report the graph: a plan is a fault of polysched")
     return ranked(right, wrong)
 
 

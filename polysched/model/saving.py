@@ -27,12 +27,14 @@ class Parts:
     symbols : the functions of every kernel step of the plan.
     kernels : the different kernels by their function.
     compiler : that links them.
+    threads : whether the driver runs its own loops on several.
     """
 
     plan: Plan
     symbols: Mapping[int, Choice]
     kernels: Mapping[str, BuiltKernel]
     compiler: Compiler
+    threads: bool
 
 
 def save(model: Parts, path: str | Path) -> tuple[Path, Path, Path]:
@@ -50,13 +52,14 @@ def save(model: Parts, path: str | Path) -> tuple[Path, Path, Path]:
     """
     library = Path(path)
     if library.suffix != ".so" or not library.parent.is_dir():
-        raise UsageError("a model is saved as a .so file in a folder that is there", witness=str(path))
+        raise UsageError("a model is saved as a .so file in a folder that is there", witness=str(path),
+                         hint="name it like model.so, in a folder that is there")
     prefix, compiler = prefix_of(library.stem), model.compiler
     weights, offsets = weights_of(model.plan.graph.constants)
     header, beside = library.with_name(f"{prefix}.h"), library.with_suffix(".weights")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        texts = {"driver": driver_text(model.plan, model.symbols, exported=False, threads=model.options.parallel),
+        texts = {"driver": driver_text(model.plan, model.symbols, exported=False, threads=model.threads),
                  "interface": interface_text(model.plan, prefix, offsets, weights)}
         (folder / f"{prefix}.h").write_text(header_text(model.plan, prefix))
         for stem, text in texts.items():
@@ -82,8 +85,9 @@ def write_source(model: Parts, folder: str | Path, name: str = "model") -> Path:
     try:
         place.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UsageError("the folder cannot be made", where=str(folder), witness=str(error)) from None
-    files = {"driver.c": driver_text(model.plan, model.symbols, exported=False, threads=model.options.parallel),
+        raise UsageError("the folder cannot be made", where=str(folder), witness=str(error),
+                         hint="name a folder that may be written") from None
+    files = {"driver.c": driver_text(model.plan, model.symbols, exported=False, threads=model.threads),
              "interface.c": interface_text(model.plan, prefix, offsets, weights),
              f"{prefix}.h": header_text(model.plan, prefix), "main.c": main_text(prefix)}
     files |= {f"{symbol}.c": kernel.source for symbol, kernel in model.kernels.items()}

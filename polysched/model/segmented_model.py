@@ -169,7 +169,8 @@ class SegmentedModel:
 
     def _refusal(self) -> UsageError:
         first = self.islands[0]
-        return UsageError("a model with islands runs in Python only", where=first.node, witness=first.reason)
+        return UsageError("a model with islands runs in Python only", where=first.node, witness=first.reason,
+                          hint="give what the island's shape follows from by values= or sizes=, or leave the node out")
 
 
 def _own(output: np.ndarray, given: list[np.ndarray]) -> np.ndarray:

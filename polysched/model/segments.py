@@ -18,6 +18,7 @@ from polysched.graph.operators.registry import OPERATORS, operator_of
 from polysched.graph.passes.control import Resolving
 from polysched.graph.planning.expressions import scop_of
 from polysched.graph.values.graph import Graph, Node
+from polysched.graph.values.refusals import Part, Remedy, refused
 from polysched.graph.values.sizes import Size
 from polysched.graph.values.types import TensorType
 from polysched.model.island import Island, inputs_of, result_types
@@ -74,7 +75,7 @@ class _Cutting(Resolving):
         try:
             self._check_operands(node)
             if node.op in STRUCTURED:
-                raise self.structures.refusal(node, "a sequence in a graph with islands runs in one")
+                raise refused(node, "a sequence in a graph with islands runs in one", Part.WHOLE)
             super().take(node)
         except UnsupportedGraphError as error:
             del self.nodes[before:]
@@ -96,8 +97,10 @@ class _Cutting(Resolving):
     def _check_operands(self, node: Node) -> None:
         for name in node.used:
             if name in self.untyped:
-                raise UnsupportedGraphError("the number of dimensions of an operand follows from data, or it is no "
-                                            "tensor of numbers", where=node.where, witness=name)
+                raise refused(node,
+                              "the number of dimensions of an operand follows from data, or it is no tensor of numbers",
+                              tuple(p for p, n in enumerate(node.inputs) if n == name) or Part.WHOLE, witness=name,
+                              hint="fix the data by values=, or declare the operand's shape in the model")
 
     def _probe(self, node: Node) -> None:
         """Refuse a node that has no plan alone, or a kernel that is not affine."""
@@ -114,7 +117,8 @@ class _Cutting(Resolving):
         except UnsupportedGraphError:
             raise
         except PolyschedError as error:
-            raise UnsupportedGraphError(error.problem, where=node.where, witness=error.witness) from None
+            raise refused(node, error.problem, Part.SHAPES, witness=error.witness,
+                          hint=error.hint or Remedy.SIZES) from None
 
     def _take_island(self, node: Node, error: UnsupportedGraphError) -> None:
         nodes = self._with_untyped(node)
@@ -123,7 +127,8 @@ class _Cutting(Resolving):
             types = self._loop_types(node) or result_types(island)
         except UnsupportedGraphError as refusal:
             raise UnsupportedGraphError(error.problem, where=error.where or node.where, witness=error.witness,
-                                        hint=f"no island: {refusal.problem}") from None
+                                        hint=f"{error.hint or 'correct the node'}; "
+                                             f"no island: {refusal.problem}") from None
         for name, its_type in types.items():
             if its_type is None:
                 self.untyped.add(name)

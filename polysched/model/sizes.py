@@ -106,5 +106,7 @@ def sizes_of(graph: Graph, arrays: Mapping[str, np.ndarray]) -> dict[str, int]:
     for name, its_type in graph.inputs:
         if its_type.bound(found).extents != arrays[name].shape:
             raise UnsupportedGraphError(f"the input {name!r} is {its_type}", where=f"model {graph.name}", witness=(
-                f"{list(arrays[name].shape)} with {', '.join(f'{n} = {v}' for n, v in found.items())}"))
+                f"{list(arrays[name].shape)} with {', '.join(f'{n} = {v}' for n, v in found.items())}"),
+                                        hint="give arrays whose extents agree with each other and with the types of "
+                                             "the inputs")
     return {symbol: found[symbol] for symbol in graph.symbols}

@@ -136,7 +136,9 @@ def differences(found: Arrays, wanted: Arrays) -> list[Difference]:
         left = found[name]
         if left.shape != right.shape or left.dtype != right.dtype:
             raise WrongResultError(f"the output {name!r} has another type", witness=f"{left.dtype}{left.shape}, "
-                                   f"wanted {right.dtype}{right.shape}")
+                                   f"wanted {right.dtype}{right.shape}",
+                                   hint="report the model: this is a fault of polysched, or of what it is compared "
+                                        "with")
         result.append(_difference(name, left, right))
     return result
 
@@ -208,7 +210,9 @@ def check(found: Arrays, wanted: Arrays, what: str) -> float:
     for each in all_of_them:
         if each.place is not None:
             raise WrongResultError(f"the output {each.output!r} is not what {what} computes",
-                                   witness=each.witness)
+                                   witness=each.witness,
+                                   hint="--verify with another reference shows which of both errs; fusion='greedy' "
+                                        "tells apart whether a plan by cost does")
     return max((each.largest for each in all_of_them), default=0.0)
 
 
@@ -231,7 +235,9 @@ def check_beside(found: Arrays, other: Arrays, reference: Callable[[], Arrays], 
         if not ours <= LIMITS.most_of_the_others_error * theirs:
             raise WrongResultError(f"the output {each.output!r} is not what {what} computes", witness=(
                 f"{each.witness}; the error against float64 is "
-                f"{ours:.3g}, that of {what} {theirs:.3g}"))
+                f"{ours:.3g}, that of {what} {theirs:.3g}"),
+                                   hint="--verify with another reference shows which of both errs; fusion='greedy' "
+                                        "tells apart whether a plan by cost does")
     return max((each.largest for each in all_of_them), default=0.0)
 
 

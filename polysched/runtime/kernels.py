@@ -21,6 +21,7 @@ from polysched.kernel.passed_values import memory_of, number_memory
 from polysched.kernel.sizes_from_shapes import sizes_of_shapes
 from polysched.measure.processes.building import DEFAULT_FLAGS, compile_shared
 from polysched.records import dataclass
+from polysched.runtime.scheduler_rows import RUN
 from polysched.scheduling import pluto
 from polysched.scop.scop import Array, Scop, Storage
 from polysched.scop.shown import Shown
@@ -32,8 +33,6 @@ from polysched.tiling.tiled_schedule import TiledSchedule
 
 FUNCTION, ENTRY = "polysched_kernel", "polysched_run"
 FLAGS = (*DEFAULT_FLAGS, "-fwrapv")
-RUN = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(ctypes.c_int),
-                       ctypes.POINTER(ctypes.c_long))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -46,12 +45,14 @@ class PreemptibleKernel(Shown):
     library : the shared object.
     restart : whether a run overwrites what it reads from before, with a witness.
     tiled : the schedule that it runs, for predictions.
+    machine_code : the bytes of the shared object, for other processes.
     """
 
     function: CFunction
     library: ctypes.CDLL
     restart: Restart
     tiled: TiledSchedule
+    machine_code: bytes
 
     @property
     def failure(self) -> str:
@@ -189,8 +190,9 @@ def preemptible(scop: Scop, *, tiles: Edges = "auto",
     with tempfile.TemporaryDirectory(prefix="polysched-") as folder:
         compile_shared(function.text + _entry(function), name="kernel", folder=Path(folder),
                        compiler=find_compiler(cc), flags=FLAGS, openmp=False, what=f"the code of {scop.name}")
-        library = ctypes.CDLL(str(Path(folder) / "kernel.so"))
-    return PreemptibleKernel(function=function, library=library,
+        path = Path(folder) / "kernel.so"
+        library, machine_code = ctypes.CDLL(str(path)), path.read_bytes()
+    return PreemptibleKernel(function=function, library=library, machine_code=machine_code,
                              restart=restartable(dependences, scop.domain), tiled=tiled)
 
 

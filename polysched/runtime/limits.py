@@ -28,13 +28,19 @@ class RuntimeLimits:
     rest_every: float = constant(
         0.01, unit="s", source="between two rests of best effort under SCHED_FIFO, of which each is that share")
     # scheduler_source.py
-    again_seconds: float = constant(
-        2e-5, unit="s", source="until a reset that found the run in the C library is tried again; half of one")
+    last_yields: int = constant(
+        15, unit="yields", source="whose median tells how long a tile takes: seven that the system held up do not")
     stop_seconds: float = constant(
         0.05, unit="s", source="until the scheduler sees that nobody waits for it: a person does not notice it")
     fifo_priority: int = constant(
         10, unit="priority", source="of who releases requests under SCHED_FIFO, one more than of who runs jobs: above "
                                    "all ordinary threads, below those of the kernel")
+    # signals_source.py
+    again_seconds: float = constant(
+        2e-5, unit="s", source="until a reset that found the run in the C library is tried again; half of one")
+    crash_bytes: int = constant(
+        1 << 16, unit="bytes", source="of the stack on which a thread tells which job crashed: several times SIGSTKSZ, "
+                                      "with room for the registers of AVX-512")
     # dataflow/cluster.py
     most_cluster_workers: int = constant(
         4096, unit="processes", source="first guess; 4 were tried")

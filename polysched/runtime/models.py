@@ -17,7 +17,8 @@ from polysched.model.driver import ENTRY as MODEL_ENTRY
 from polysched.model.driver import STOPPED, driver_text
 from polysched.model.kernels import compile_object, link_library
 from polysched.records import dataclass
-from polysched.runtime.kernels import ENTRY, RUN, PackedArguments
+from polysched.runtime.kernels import ENTRY, PackedArguments
+from polysched.runtime.scheduler_rows import RUN
 from polysched.scop.shown import Shown
 from polysched.target import find_compiler
 
@@ -32,10 +33,12 @@ class PreemptibleModel(Shown):
     ----------
     model : what it computes.
     library : the shared object of its own driver, with the model's kernels.
+    machine_code : its bytes, for other processes.
     """
 
     model: CompiledModel
     library: ctypes.CDLL
+    machine_code: bytes
     resettable: bool = False
 
     @property
@@ -101,8 +104,8 @@ def preemptible_model(model: CompiledModel) -> PreemptibleModel:
         compile_object(folder / "driver.c", folder / "driver.o", compiler, what=what)
         link_library([folder / "driver.o", *(k.object for k in model.kernels.values())], folder / "model.so", compiler,
                      what=what)
-        library = ctypes.CDLL(str(folder / "model.so"))
-    return PreemptibleModel(model=model, library=library)
+        path = folder / "model.so"
+        return PreemptibleModel(model=model, library=ctypes.CDLL(str(path)), machine_code=path.read_bytes())
 
 
 def _entry(model: CompiledModel) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from polysched.runtime.limits import LIMITS
+from polysched.runtime.signals_source import SIGNALS
 
 SCHEDULER = """\
 #define _GNU_SOURCE
@@ -40,17 +41,20 @@ struct job {
   double seconds;   /* in which it ran */
   long released, taken, done;
   long in_a_row;          /* resets of the run that goes on */
-  double yield_seconds;   /* of the longest yield */
+  double last_yields[LAST_YIELDS];   /* seconds of the last ones, in turn */
+  long yielded;                      /* how often it did */
   uintptr_t code, code_end;   /* the machine code that `run` is in */
 };
 
 struct options {
   long workers, preempt, all_beside, fifo, most_yields, reset, most_in_a_row;
+  long tell_crashes;   /* which job it was, before a crash ends the process */
   double reset_seconds;
   double rest_share, rest_every;   /* under SCHED_FIFO: time left to ordinary threads, over that taken; how often */
 };
-/* `stop` is set by the caller, from another thread: nothing more is begun then, and what can yield does */
-struct told { double *yields; long yield_count, fifo; double seconds; int stop; };
+/* `stop` is set by the caller, from another thread: nothing more is begun then, and what can yield does; `crashed` is
+   the number of the job that ends the process, counted from 1 */
+struct told { double *yields; long yield_count, fifo; double seconds; int stop; long crashed; };
 
 struct state {
   pthread_mutex_t lock;
@@ -67,6 +71,7 @@ struct state {
 struct worker {
   struct state *state;
   struct job *job;       /* of best effort, while it runs */
+  struct job *runs;      /* of any kind, while it runs */
   double asked;          /* when it was asked to stop; 0 for not */
   double begin, owed;    /* of the job; rest that ordinary threads should have had */
   long rest;             /* it was told to stop for that */
@@ -80,50 +85,7 @@ struct worker {
 
 static _Thread_local struct worker *own;
 
-static uintptr_t interrupted_at(const ucontext_t *context) {
-#if defined __x86_64__
-  return (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
-#elif defined __aarch64__
-  return (uintptr_t)context->uc_mcontext.pc;
-#elif defined __riscv
-  return (uintptr_t)context->uc_mcontext.__gregs[REG_PC];
-#else
-  (void)context;
-  return 0;
-#endif
-}
-
-/* Leaves the run where it is, unless it is in somebody else's code: the C library may hold a lock there, as the first
-   use of a thread's own variables does.  Then the signal comes again; one that comes too late has nothing to leave. */
-static void leave(int signal, siginfo_t *info, void *context) {
-  (void)signal, (void)info;
-  if (!own || !own->inside || !__atomic_load_n(&own->reset, __ATOMIC_RELAXED))
-    return;
-  const uintptr_t at = interrupted_at(context);
-  if (at >= own->job->code && at < own->job->code_end) {
-    own->inside = 0;
-    siglongjmp(own->back, 1);
-  }
-  const struct itimerspec soon = {.it_value.tv_nsec = AGAIN_NANOSECONDS};
-  timer_settime(own->again, 0, &soon, 0);
-}
-
-/* the segment of code that a job's function is in */
-static int find_code(struct dl_phdr_info *object, size_t size, void *given) {
-  struct job *j = given;
-  (void)size;
-  for (int n = 0; n < object->dlpi_phnum; n++) {
-    const ElfW(Phdr) *p = &object->dlpi_phdr[n];
-    const uintptr_t start = object->dlpi_addr + p->p_vaddr, run = (uintptr_t)j->run;
-    if (p->p_type == PT_LOAD && p->p_flags & PF_X && run >= start && run < start + p->p_memsz) {
-      j->code = start;
-      j->code_end = start + p->p_memsz;
-      return 1;
-    }
-  }
-  return 0;
-}
-
+SIGNALS_CODE
 static const int never = 0;
 static struct worker *team;
 
@@ -188,11 +150,31 @@ static int all_done(const struct state *s) {
   return 1;
 }
 
+static void has_yielded(struct job *j, double seconds) {
+  j->last_yields[j->yielded++ % LAST_YIELDS] = seconds;
+}
+
+/* What a tile is expected to take: as said, or twice the median of the last yields, which find it half done in the
+   median.  One that the system held up says nothing about tiles. */
+static double tile_seconds_of(const struct job *j) {
+  double sorted[LAST_YIELDS];
+  const long count = j->yielded < LAST_YIELDS ? j->yielded : LAST_YIELDS;
+  if (j->tile_seconds > 0 || !count)
+    return j->tile_seconds;
+  for (long n = 0; n < count; n++) {
+    long at = n;
+    for (; at > 0 && sorted[at - 1] > j->last_yields[n]; at--)
+      sorted[at] = sorted[at - 1];
+    sorted[at] = j->last_yields[n];
+  }
+  return 2 * sorted[(count - 1) / 2];
+}
+
 static void ask(struct worker *w) {
   if (!w->asked) {
     const struct options *o = &w->state->options;
     const struct job *j = w->job;
-    double tile = j->tile_seconds > 0 ? j->tile_seconds : j->yield_seconds;
+    const double tile = tile_seconds_of(j);
     w->asked = now();
     __atomic_store_n(&w->flag, 1, __ATOMIC_RELAXED);
     if (o->reset && j->resettable && tile > o->reset_seconds && j->in_a_row < o->most_in_a_row) {
@@ -216,8 +198,8 @@ static void ran(struct worker *w, struct job *j, int status, double begin, doubl
   j->seconds += end - begin;
   w->owed += s->options.rest_share * (end - begin);
   if (w->asked && (status == 1 || status == 3)) {
-    if (status == 1 && end - w->asked > j->yield_seconds)
-      j->yield_seconds = end - w->asked;
+    if (status == 1)
+      has_yielded(j, end - w->asked);
     if (s->told->yield_count < s->options.most_yields)
       s->told->yields[s->told->yield_count] = end - w->asked;
     s->told->yield_count++;
@@ -316,6 +298,7 @@ static void *work(void *given) {
   own = w;
   struct sigevent again = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = RESET_SIGNAL};
   again.sigev_notify_thread_id = (pid_t)syscall(SYS_gettid);
+  void *const beside = crash_stack(s->options.tell_crashes);
   const int resets = s->options.reset && !timer_create(CLOCK_MONOTONIC, &again, &w->again);
   pthread_mutex_lock(&s->lock);
   w->thread = pthread_self();
@@ -338,6 +321,7 @@ static void *work(void *given) {
     w->job = j->real_time ? 0 : j;
     __atomic_store_n(&w->flag, 0, __ATOMIC_RELAXED);
     const double begin = w->begin;
+    w->runs = j;
     pthread_mutex_unlock(&s->lock);
     volatile int status = 3;
     if (!j->resettable || !resets)
@@ -349,6 +333,7 @@ static void *work(void *given) {
       __atomic_signal_fence(__ATOMIC_SEQ_CST);
       w->inside = 0;
     }
+    w->runs = 0;
     double end = now();
     pthread_mutex_lock(&s->lock);
     ran(w, j, status, begin, end);
@@ -358,6 +343,7 @@ static void *work(void *given) {
   pthread_mutex_unlock(&s->lock);
   if (resets)
     timer_delete(w->again);
+  free_crash_stack(beside);
   return 0;
 }
 
@@ -449,6 +435,8 @@ int polysched_serve(struct job *jobs, long count, const struct options *options,
     for (long n = 0; n < count; n++)
       dl_iterate_phdr(find_code, &jobs[n]);
   }
+  if (options->tell_crashes)
+    tell_crashes();
   s.start = now();
   s.ended = all_done(&s);
   pthread_t resting;
@@ -490,7 +478,7 @@ int polysched_serve(struct job *jobs, long count, const struct options *options,
   free(team);
   return with_rest < needs_rest ? 2 : started < options->workers;
 }
-""".replace("RESET_SIGNAL", "SIGUSR2").replace("AGAIN_NANOSECONDS", str(round(1e9 * LIMITS.again_seconds))).replace(
-    "STOP_SECONDS", str(LIMITS.stop_seconds)).replace(
+""".replace("SIGNALS_CODE", SIGNALS).replace("RESET_SIGNAL", "SIGUSR2").replace(
+    "STOP_SECONDS", str(LIMITS.stop_seconds)).replace("LAST_YIELDS", str(LIMITS.last_yields)).replace(
     "MOST_WORKERS", str(LIMITS.most_workers)).replace("FIFO_PRIORITY", str(LIMITS.fifo_priority))
 """Threads inherit policy and priority of the one that starts them: with SCHED_FIFO all of them run under it."""

@@ -18,16 +18,20 @@ import numpy as np
 from polysched.errors import RunFailedError, UsageError
 from polysched.measure.processes.building import DEFAULT_FLAGS, compile_shared
 from polysched.records import dataclass
-from polysched.runtime.kernels import RUN, PackedArguments, PreemptibleKernel
+from polysched.runtime.isolated import Apart, serve_apart
+from polysched.runtime.kernels import ENTRY, PackedArguments, PreemptibleKernel
 from polysched.runtime.limits import LIMITS
 from polysched.runtime.models import PreemptibleModel
 from polysched.runtime.padding import demand, rise
+from polysched.runtime.scheduler_rows import SERVE, JobRow, Options, Told
 from polysched.runtime.scheduler_source import SCHEDULER
 from polysched.scop.shown import Shown
 from polysched.target import Target, find_compiler, host
 from polysched.target.one_line import OneLine
 
 _ONE_AT_A_TIME = Lock()
+_NO_THREAD = "can't start new thread"
+"""What Python says of a thread that the system does not give."""
 _NO_REST = 2
 """What the scheduler returns where nothing would have best effort rest."""
 
@@ -45,8 +49,8 @@ class Job(OneLine):
     first : seconds to the first request.
     requests : how many, of a real-time job; of one of best effort the number of runs, or None: until everything else is
         done.  Its arrays are in between then.
-    tile_seconds : that a tile is expected to take, for the choice between yield and reset; unless given, the longest
-        yield so far.
+    tile_seconds : that a tile is expected to take, for the choice between yield and reset; unless given, twice
+        the median of its last yields.
 
     Raises
     ------
@@ -109,6 +113,8 @@ class ServeOptions(OneLine):
         kernel allows it (`PreemptibleKernel.restart`); after a few times in a row it yields.  It takes the signal
         SIGUSR2 while jobs are served.
     fifo : ask for SCHED_FIFO; `Served.fifo` says whether the system gave it.
+    isolated : in a process of their own, so that a job that crashes ends that one alone; arrays are copied there, and
+        back when all is done.
     target : the machine, for `most_rise`; with the costs that `polysched machine --calibrate` measured
         (`read_calibrated(path).of_target(host())`), or this machine with the shipped ones.
     """
@@ -118,6 +124,7 @@ class ServeOptions(OneLine):
     pad: bool = True
     fifo: bool = False
     reset: bool = False
+    isolated: bool = False
     most_rise: float | None = None
     target: Target | None = None
 
@@ -207,40 +214,20 @@ class Served(Shown):
         return "\n".join(lines)
 
 
-class _Job(ctypes.Structure):
-    _fields_ = [("run", RUN), ("arguments", ctypes.POINTER(ctypes.c_void_p)),
-                *((n, ctypes.c_long) for n in ("real_time", "requests")),
-                *((n, ctypes.c_double) for n in ("first", "period")), ("resettable", ctypes.c_long),
-                ("tile_seconds", ctypes.c_double), ("beside", ctypes.c_long),
-                *((n, ctypes.POINTER(ctypes.c_double)) for n in ("latency", "waiting")),
-                *((n, ctypes.c_long) for n in ("runs", "stops", "failed", "resets")), ("seconds", ctypes.c_double),
-                *((n, ctypes.c_long) for n in ("released", "taken", "done", "in_a_row")),
-                ("yield_seconds", ctypes.c_double), *((n, ctypes.c_size_t) for n in ("code", "code_end"))]
-
-
-class _Options(ctypes.Structure):
-    _fields_ = [*((n, ctypes.c_long) for n in ("workers", "preempt", "all_beside", "fifo", "most_yields", "reset",
-                                               "most_in_a_row")),
-                *((n, ctypes.c_double) for n in ("reset_seconds", "rest_share", "rest_every"))]
-
-
-class _Told(ctypes.Structure):
-    _fields_ = [("yields", ctypes.POINTER(ctypes.c_double)), ("yield_count", ctypes.c_long), ("fifo", ctypes.c_long),
-                ("seconds", ctypes.c_double), ("stop", ctypes.c_int)]
-
-
 def serve(jobs: Sequence[Job], options: ServeOptions | None = None) -> Served:
     """Run jobs until all requests are served, and all runs done that were asked for.
 
     A job of best effort that is stopped goes on at its next tile.  Requests of one job wait for each other.
 
     Ctrl-C, or what else Python raises meanwhile, ends it: no run begins, best effort yields at its next tile, and runs
-    of requests go to their ends.  A kernel that crashes ends the process: `polysched run` tries it in another one.
+    of requests go to their ends.  A kernel that crashes ends the process, unless the jobs have one of their own
+    (`ServeOptions(isolated=True)`): then the arrays are as they were before.
 
     Raises
     ------
     UsageError : there is no job, two have one name or share memory that one writes, or nothing ends.
-    RunFailedError : a kernel had no memory for its temporaries, or threads could not be started.
+    RunFailedError : a kernel had no memory for its temporaries, threads could not be started, or a job crashed in a
+        process of its own.
     """
     options = options or ServeOptions()
     _check(jobs)
@@ -248,13 +235,20 @@ def serve(jobs: Sequence[Job], options: ServeOptions | None = None) -> Served:
     _check_apart(jobs, packed)
     times = [np.zeros((2, j.requests if j.real_time and j.requests else 0)) for j in jobs]
     beside = _beside(jobs, options)
-    rows = (_Job * len(jobs))(*(_row(*each) for each in zip(jobs, packed, times, beside, strict=True)))
+    given = (JobRow * len(jobs))(*(_row(*each) for each in zip(jobs, packed, times, beside, strict=True)))
     yields = np.zeros(LIMITS.most_yields)
-    told = _Told(yields=_doubles(yields))
-    own = _Options(workers=options.workers, preempt=options.preempt, all_beside=all(beside), fifo=options.fifo,
-                   most_yields=LIMITS.most_yields, reset=options.reset, most_in_a_row=LIMITS.most_resets,
-                   reset_seconds=LIMITS.reset_seconds, rest_share=LIMITS.rest_share, rest_every=LIMITS.rest_every)
-    failed = _called(rows, own, told, (packed, times, yields))
+    told = Told(yields=_doubles(yields))
+    own = Options(workers=options.workers, preempt=options.preempt, all_beside=all(beside), fifo=options.fifo,
+                  most_yields=LIMITS.most_yields, reset=options.reset, most_in_a_row=LIMITS.most_resets,
+                  tell_crashes=options.isolated, reset_seconds=LIMITS.reset_seconds, rest_share=LIMITS.rest_share,
+                  rest_every=LIMITS.rest_every)
+    if options.isolated:
+        apart = [Apart(name=j.name, machine_code=j.kernel.machine_code, entry=ENTRY, arrays=p.kept, written=p.written,
+                       row=r, times=t) for j, p, r, t in zip(jobs, packed, given, times, strict=True)]
+        failed, rows, told = serve_apart(apart, _machine_code(), own, yields)
+    else:
+        failed = _called(given, own, told, (packed, times, yields))
+        rows = tuple(given)
     if failed:
         raise RunFailedError("a thread could not be started", where="the thread that has best effort rest"
                              if failed == _NO_REST else "a worker", witness=f"{options.workers} workers",
@@ -270,39 +264,45 @@ def serve(jobs: Sequence[Job], options: ServeOptions | None = None) -> Served:
         yields=yields[:min(told.yield_count, len(yields))], seconds=told.seconds, fifo=bool(told.fifo))
 
 
-def _called(rows: Any, options: _Options, told: _Told, kept: object) -> int:
+def _called(rows: Any, options: Options, told: Told, kept: object) -> int:
     """Have the scheduler run, in a thread of its own: this one waits, so that a signal of Python's ends it.
 
     An exception here, Ctrl-C for instance, has it begin nothing more; it comes when no run goes on any more, or, the
-    second time, at once.
+    second time, at once.  It may come at any place, also before the thread runs or while that waits for another
+    `serve`: then the thread, if there ever is one, ends without a run.
 
     Parameters
     ----------
     kept : what the scheduler writes, which stays as long as it runs.
     """
     library, done, found = _library(), Event(), list[int]()
+    deciding, decided = Lock(), list[bool]()   # whether it runs; who comes first decides
+
+    def decide(runs: bool) -> bool:
+        with deciding:
+            decided.append(runs)
+            return decided[0]
 
     def run() -> None:
         try:
-            found.append(library.polysched_serve(rows, len(rows), ctypes.byref(options), ctypes.byref(told)))
+            with _ONE_AT_A_TIME:
+                if decide(True):
+                    found.append(getattr(library, SERVE)(rows, len(rows), ctypes.byref(options), ctypes.byref(told)))
         finally:
-            _ONE_AT_A_TIME.release()
             done.set()
             del keeps[:]
 
     keeps = [kept]
-    _ONE_AT_A_TIME.acquire()
     try:
         Thread(target=run, name="polysched serve").start()
-    except RuntimeError as error:
-        _ONE_AT_A_TIME.release()
-        raise RunFailedError("a thread could not be started", where="the scheduler", witness=str(error),
-                             hint="a higher limit of processes (ulimit -u)") from None
-    try:
         done.wait()
-    except BaseException:
-        told.stop = 1
-        done.wait()
+    except BaseException as error:
+        if decide(False):
+            told.stop = 1
+            done.wait()
+        if isinstance(error, RuntimeError) and str(error) == _NO_THREAD:
+            raise RunFailedError("a thread could not be started", where="the scheduler", witness=str(error),
+                                 hint="a higher limit of processes (ulimit -u)") from None
         raise
     return found[0]
 
@@ -318,12 +318,11 @@ def _beside(jobs: Sequence[Job], options: ServeOptions) -> list[bool]:
             for n, j in zip(needs, jobs, strict=True)]
 
 
-def _row(job: Job, packed: PackedArguments, times: np.ndarray, beside: bool) -> _Job:
-    return _Job(run=job.kernel.entry, arguments=packed.addresses, real_time=job.real_time,
-                requests=-1 if job.requests is None else job.requests, first=job.first, period=job.period or 0.0,
-                resettable=not job.real_time and job.kernel.resettable, tile_seconds=job.tile_seconds or 0.0,
-                beside=beside,
-                latency=_doubles(times[0]), waiting=_doubles(times[1]))
+def _row(job: Job, packed: PackedArguments, times: np.ndarray, beside: bool) -> JobRow:
+    return JobRow(run=job.kernel.entry, arguments=packed.addresses, real_time=job.real_time,
+                  requests=-1 if job.requests is None else job.requests, first=job.first, period=job.period or 0.0,
+                  resettable=not job.real_time and job.kernel.resettable, tile_seconds=job.tile_seconds or 0.0,
+                  beside=beside, latency=_doubles(times[0]), waiting=_doubles(times[1]))
 
 
 def _doubles(array: np.ndarray) -> Any:
@@ -352,8 +351,17 @@ def _check_apart(jobs: Sequence[Job], packed: Sequence[PackedArguments]) -> None
 
 
 @lru_cache(maxsize=1)
-def _library() -> Any:
+def _machine_code() -> bytes:
+    """The scheduler as a shared object."""
     with tempfile.TemporaryDirectory(prefix="polysched-") as folder:
         compile_shared(SCHEDULER, name="scheduler", folder=Path(folder), compiler=find_compiler(None),
                        flags=(*DEFAULT_FLAGS, "-pthread"), openmp=False, what="the scheduler")
-        return ctypes.CDLL(str(Path(folder) / "scheduler.so"))
+        return (Path(folder) / "scheduler.so").read_bytes()
+
+
+@lru_cache(maxsize=1)
+def _library() -> Any:
+    with tempfile.TemporaryDirectory(prefix="polysched-") as folder:
+        path = Path(folder) / "scheduler.so"
+        path.write_bytes(_machine_code())
+        return ctypes.CDLL(str(path))

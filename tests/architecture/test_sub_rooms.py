@@ -24,7 +24,7 @@ SUB_ROOMS = {
     "scop/c_frontend": ["text", "declarations", "subscripts", "rewrites", "detection"],
     "gpu": ["scratchpad"],
     "emit_gpu": ["scratchpad", "tensor_cores"],
-    "fuzz": ["matches", "onnx_models"],
+    "fuzz": ["matches", "onnx_models", "targets"],
     "graph": ["values", "operators", "evaluation", "passes", "planning", "reading"],
     "graph/operators": ["families"],
     "graph/passes": ["differentiation", "layouts", "narrow"],

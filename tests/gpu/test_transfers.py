@@ -30,6 +30,7 @@ def test_what_is_left_alone_of_rows_that_come_back_is_copied_in(lower: str, expe
             f"    for (int j = {lower}; j < n; j++)\n      A[i][j] = i;\n#pragma endscop\n}}\n")
     copied_in, _ = live(text, "A")
     assert (not copied_in.is_empty()) is expected
+    assert next(a for a in mapped(text).arrays if a.array.name == "A").partly_written is expected
     if expected:
         assert copied_in.is_equal(isl.Set("[n] -> { A[i, 0] : 0 <= i < n and 2 <= n <= 2147483647 }"))
 

@@ -70,6 +70,7 @@ SAMPLES: list[Sample] = [
       for d in ("LEFT", "RIGHT")),
     *(sample(op, truths(2, 3), truths(3)) for op in ("And", "Or", "Xor", "Equal")),
     sample("Pow", floats(4, low=0.1), floats(4)), sample("Pow", ints(4, low=0), ints(4, low=0, high=3)),
+    *(sample("Pow", np.array([50000, -70000, 7], np.int32), np.array(exponent, np.int32)) for exponent in (2, 3)),
     sample("Where", truths(3), floats(2, 3), floats(2, 1)),
     sample("Clip", floats(6), np.array(-0.5, np.float32), np.array(0.5, np.float32)),
     sample("Clip", ints(6), None, np.array(2, np.int32)),

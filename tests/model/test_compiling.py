@@ -75,3 +75,17 @@ def test_a_fill_too_large_to_be_folded_takes_no_memory() -> None:
     value = np.arange(10_000, dtype=np.float32).reshape(2, 5000) / 10_000
     wanted = np.broadcast_to(0.5 * value.sum(axis=1, dtype=np.float64)[:, None], (2, 5000))
     np.testing.assert_allclose(model(x=value)["y"], wanted, rtol=1e-4, atol=1e-2)
+
+
+def test_sizes_of_dead_values_are_not_guarded() -> None:
+    graph = from_text("""graph f(x: int8[N]) {
+  const c: int32[1] = [1048576]
+  let s = Shape(x)
+  let n = Cast(s; to="int32")
+  let dead = Mul(n, c)
+  let y = Neg(x)
+  return y
+}""")
+    model = compile_graph(graph)
+    assert model.plan.ranges == ()
+    assert model(x=np.ones(4096, np.int8))["y"].sum() == -4096   # 4096 * 1048576 leaves int32

@@ -134,6 +134,20 @@ def test_short_whole_numbers_of_sizes_are_exact_or_refused(line: str, right: int
         assert bound.run(given)["y"].tolist() == interpret(graph, given)["y"].tolist()
 
 
+def test_sizes_reach_a_kernel_by_their_names() -> None:
+    """The Scop of the kernel has M before N: its result is read in that order."""
+    graph = from_text("""graph f(x: float32[N, M, 3], y: float32[M, N, 3]) {
+  let t = Transpose(x; perm=[1, 0, 2])
+  let z = Add(y, t)
+  return z
+}""")
+    model = compile_graph(graph)
+    assert len(model.kernels) == 1
+    for m, n in ((2, 5), (5, 2)):
+        given = {"x": np.arange(3 * m * n, dtype=np.float32).reshape(n, m, 3), "y": np.ones((m, n, 3), np.float32)}
+        assert model.run(given)["z"].tolist() == (given["x"].transpose(1, 0, 2) + 1).tolist()
+
+
 def test_an_operator_that_needs_a_size_names_itself() -> None:
     graph = from_text("graph f(x: float32[N, M]) {\n  const s: int64[1] = [-1]\n  let y = Reshape(x, s)\n  return y\n}")
     with pytest.raises(UnsupportedGraphError, match=r"node 'y' \(Reshape\).*is not affine") as refusal:

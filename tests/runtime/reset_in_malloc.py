@@ -11,7 +11,7 @@ import numpy as np
 
 from polysched.measure.processes.building import compile_shared
 from polysched.runtime import Job, PreemptibleKernel, ServeOptions, serve
-from polysched.runtime.kernels import RUN
+from polysched.runtime.scheduler_rows import RUN
 from polysched.target import find_compiler
 from tests.runtime.kernels import product
 
@@ -34,7 +34,8 @@ def main(folder: Path) -> None:
     compile_shared(ALLOCATES, name="allocates", folder=folder, compiler=find_compiler(None), flags=("-O1",),
                    openmp=False, what="the job")
     own, library = product(), CDLL(str(folder / "allocates.so"))
-    kernel = PreemptibleKernel(function=own.function, library=library, restart=own.restart, tiled=own.tiled)
+    kernel = PreemptibleKernel(function=own.function, library=library, restart=own.restart, tiled=own.tiled,
+                               machine_code=b"")
     vars(kernel)["entry"] = RUN(("run", library))
     urgent, patient = ({a.name: np.ones((16, 16), np.float32) for a in own.scop.arrays} for _ in range(2))
     served = serve([Job(name="urgent", kernel=own, arguments=urgent, period=0.0005, requests=400),

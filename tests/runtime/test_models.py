@@ -87,8 +87,8 @@ def test_a_model_with_islands_is_refused() -> None:
 
 def test_a_job_that_fails_says_why() -> None:
     made = model()
-    failing = PreemptibleModel(model=made.model, library=made.library)
-    from polysched.runtime.kernels import RUN
+    failing = PreemptibleModel(model=made.model, library=made.library, machine_code=b"")
+    from polysched.runtime.scheduler_rows import RUN
     vars(failing)["entry"] = RUN(lambda *_: 2)
     given = inputs()
     found = {n: np.zeros_like(v) for n, v in made.model(**given).items()}

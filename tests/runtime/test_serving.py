@@ -8,7 +8,7 @@ import time
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from threading import Event
+from threading import Event, Thread
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ import pytest
 from polysched.errors import RunFailedError, UsageError
 from polysched.measure.processes.building import compile_shared
 from polysched.runtime import Job, PreemptibleKernel, ServeOptions, serve, serving
-from polysched.runtime.kernels import RUN
+from polysched.runtime.scheduler_rows import RUN
 from polysched.runtime.scheduler_source import SCHEDULER
 from polysched.target import Costs, Target, find_compiler
 from tests.runtime.kernels import product, sweeps
@@ -133,7 +133,7 @@ def test_there_are_some_threads(workers) -> None:
 def faked(name: str, run, **own) -> Job:
     """A job that runs a function of Python in place of machine code."""
     kernel = PreemptibleKernel(function=sweeps().function, library=sweeps().library, restart=sweeps().restart,
-                               tiled=sweeps().tiled)
+                               tiled=sweeps().tiled, machine_code=b"")
     vars(kernel)["entry"] = RUN(run)
     return Job(name=name, kernel=kernel, arguments={"steps": 1, "a": np.zeros((5, 5))}, **own)
 
@@ -292,9 +292,37 @@ def test_what_python_raises_meanwhile_ends_it(jobs, monkeypatch) -> None:
     assert serve([real_time(2)])["urgent"].runs == 2, "the next one waits for nobody"
 
 
+@pytest.mark.parametrize("begun", [False, True])
+def test_an_interruption_while_the_thread_starts_ends_it(begun, monkeypatch) -> None:
+    class Starting(Thread):
+        def start(self):
+            if begun:
+                super().start()
+            raise KeyboardInterrupt
+
+    array = RNG.random((30, 30))
+    monkeypatch.setattr(serving, "Thread", Starting)
+    with pytest.raises(KeyboardInterrupt):
+        serve([Job(name="patient", kernel=sweeps(), arguments={"steps": 9, "a": array}, requests=1 << 20)])
+    monkeypatch.undo()
+    left = array.copy()
+    assert serve([real_time(2)])["urgent"].runs == 2, "nobody waits for a lock"
+    assert array.tobytes() == left.tobytes(), "nothing runs on"
+
+
+def test_who_waits_for_another_may_be_interrupted(monkeypatch) -> None:
+    class Interrupted(Event):
+        def wait(self, timeout=None):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(serving, "Event", Interrupted)
+    with serving._ONE_AT_A_TIME, pytest.raises(KeyboardInterrupt):
+        serve([real_time(2)])
+
+
 def test_nothing_begins_behind_a_stop(monkeypatch) -> None:
     patient = Job(name="patient", kernel=sweeps(), arguments={"steps": 3, "a": RNG.random((30, 30))}, requests=1 << 20)
-    monkeypatch.setattr(serving, "_Told", partial(serving._Told, stop=1))
+    monkeypatch.setattr(serving, "Told", partial(serving.Told, stop=1))
     assert [job.runs for job in serve([patient, real_time(1 << 20, period=1e-9)])] == [0, 0]
 
 

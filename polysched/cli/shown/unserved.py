@@ -134,6 +134,8 @@ OF_CAMPAIGNS = (
              hint="--pairs says how many, --time-limit how long one may take"),
     Unserved(holds=lambda a: a.graphs, why="does nothing with --graphs",
              names=("programs", "limit_seconds", "data_dependent"), hint="leave it out"),
+    Unserved(holds=lambda a: a.target is not None, why="does nothing with --target",
+             names=("programs", "limit_seconds", "data_dependent"), hint="leave it out"),
     Unserved(holds=lambda a: not a.instructions, why="is for --instructions", names=("pairs", "results", "time_limit"),
              hint="--count says how many, --json FILE has every finding"))
 OF_MATCHES = (

@@ -16,6 +16,7 @@ import islpy as isl
 
 from polysched.dependence.dependences import Dependence, DependenceKind
 from polysched.distribute.distribution import Distributed
+from polysched.distribute.messages import left_alone, with_own_writes
 from polysched.distribute.steps import step_names
 from polysched.emit_c.alternatives.row_loops import point_loops
 from polysched.emit_c.c_source import CSource
@@ -65,7 +66,7 @@ def parts_for_emission(distributed: Distributed) -> tuple[Scop, ...]:
 
 def _with_longer(distributed: Distributed, part: Scop) -> Scop:
     longer = {a.name for a in persistent_arrays(distributed)}
-    return replace(part, arrays=tuple(
+    return replace(with_own_writes(part), arrays=tuple(
         replace(a, storage=Storage.OUTER, c_element=a.c_element or a.name + "[{}]" * len(a.extents))
         if a.name in longer else a for a in part.arrays))
 
@@ -82,7 +83,9 @@ def distributed_text(distributed: Distributed, *parts: CSource) -> str:
     UnsupportedScopError : C has no word for an element of an array that is sent.
     BudgetExceededError : loops over the elements that ranks exchange have too many cases.
     """
-    lines = with_budget(LIMITS.message_operations, lambda: list(_Region(distributed, parts).lines()))
+    region = _Region(distributed, parts)
+    poison = tuple(region.poison())   # within budgets of its own: what is refused does not hang on it
+    lines = with_budget(LIMITS.message_operations, lambda: list(region.lines(poison)))
     if lines is None:
         raise BudgetExceededError("loops over the elements that ranks exchange have too many cases",
                                   where=f"program {distributed.scop.name}",
@@ -117,11 +120,18 @@ class _Region:
         self.first, self.others = parts[0], parts[1:]   # before messages are sent, and while they are on their way
         self.partition = distributed.partition
         self.known = _with_parameters(distributed)
+        self.left_alone = left_alone(distributed.scop)
 
-    def lines(self) -> Iterator[str]:
+    def lines(self, poison: Sequence[str]) -> Iterator[str]:
+        """All lines.
+
+        Parameters
+        ----------
+        poison : those that spoil what a rank must not read.
+        """
         distributed = self.distributed
         yield f"{{ /* {distributed.headline()} */"
-        for line in self._start():
+        for line in (*self._start(), *poison):
             yield inside(line)
         body = [*self._owned_part(self.first), *self._messages()]
         if distributed.steps:
@@ -154,9 +164,6 @@ class _Region:
             else:
                 yield allocated(scop, array, array.name)
                 yield f'if (!{array.name}) polysched_fail("no memory for {array.name}");'
-        poison = list(self._poison())
-        if poison:
-            yield from ("#ifdef POLYSCHED_POISON", *poison, "#endif")
 
     def _agreement(self) -> Iterator[str]:
         """All ranks need the same sizes, also those in memory that a test allows them to read."""
@@ -230,27 +237,28 @@ class _Region:
         names = [f"polysched_e{at}" for at in range(elements.dim(isl.dim_type.set))]
         declared = self.distributed.scop.array(array)
         at = _element(self.distributed.scop, declared, names)
+        use = "change" if use == "take" and array in self.left_alone else use
         if declared.is_scalar and use != "count":   # a variable of storage class `register` has no address
-            kind, call = declared.dtype.c_name, _used(use, VALUE, f"sizeof({VALUE})", rank)
-            lines = [f"{kind} {VALUE};", call, f"{at} = {VALUE};"]
-            if use == "put":
-                lines = [f"{kind} {VALUE} = {at};", call]
-            return point_loops(self.known, elements, names, lines)
+            kind, call = declared.dtype.c_name, _used(use, VALUE, f"sizeof({VALUE})", rank, VALUE)
+            lines = {"put": [f"{kind} {VALUE} = {at};", call],
+                     "change": [f"{kind} {VALUE} = {at};", f"if ({call[:-1]}) {at} = {VALUE};"]}
+            return point_loops(self.known, elements, names,
+                               lines.get(use, [f"{kind} {VALUE};", call, f"{at} = {VALUE};"]))
         rows = with_budget(LIMITS.row_operations, partial(_rows, elements)) if _lies_together(declared) else None
         if rows is None:
-            return point_loops(self.known, elements, names, [_used(use, at, f"sizeof({at})", rank)])
+            return point_loops(self.known, elements, names, [_used(use, at, f"sizeof({at})", rank, at)])
         size = f"(size_t)({LAST} - {names[-1]} + 1) * sizeof({at})"
-        return point_loops(self.known, rows, [*names, LAST], [_used(use, at, size, rank)])
+        return point_loops(self.known, rows, [*names, LAST], [_used(use, at, size, rank, at)])
 
-    def _poison(self) -> Iterator[str]:
+    def poison(self) -> Iterator[str]:
         """What somebody writes, and this rank does not read before, gets a value that no result may hang on."""
-        distributed = self.distributed
-        scop = distributed.scop
-        for array in scop.arrays:
-            if array.storage is Storage.LOCAL:
-                continue
-            spoilt = with_budget(LIMITS.row_operations, partial(self._spoilt, array.name))
-            yield from [f"/* {array.name} is not spoilt: too many cases */"] if spoilt is None else spoilt
+        lines: list[str] = []
+        for array in self.distributed.scop.arrays:
+            if array.storage is not Storage.LOCAL:
+                spoilt = with_budget(LIMITS.poison_operations, partial(self._spoilt, array.name))
+                lines += [f"/* {array.name} is not spoilt: too many cases */"] if spoilt is None else spoilt
+        if lines:
+            yield from ("#ifdef POLYSCHED_POISON", *lines, "#endif")
 
     def _spoilt(self, array: str) -> list[str]:
         """The loops that spoil elements of an array."""
@@ -262,10 +270,11 @@ class _Region:
         return [] if elements.is_empty() else self._elements(array, elements, "spoil")
 
 
-def _used(use: str, at: str, size: str, rank: str) -> str:
-    """The statement for one element."""
+def _used(use: str, at: str, size: str, rank: str, element: str) -> str:
+    """The statement for one element, or for those that lie together from it on."""
     return {"put": f"polysched_put({rank}, &{at}, {size});", "count": f"polysched_in[{rank}].size += {size};",
-            "take": f"polysched_take({rank}, &{at}, {size});", "spoil": f"memset(&{at}, 0xff, {size});"}[use]
+            "take": f"polysched_take({rank}, &{at}, {size});", "spoil": f"memset(&{at}, 0xff, {size});",
+            "change": f"polysched_change({rank}, &{at}, {size}, sizeof({element}));"}[use]
 
 
 def _lies_together(array: Array) -> bool:

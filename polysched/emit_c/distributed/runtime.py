@@ -87,11 +87,24 @@ static void polysched_put(int to, const void *from, size_t bytes) {
   b->size += bytes;
 }
 
-static void polysched_take(int from, void *to, size_t bytes) {
+static const char *polysched_taken(int from, size_t bytes) {
   struct polysched_buffer *b = &polysched_in[from];
   if (b->taken + bytes > b->size) polysched_fail("a message is too short");
-  memcpy(to, b->data + b->taken, bytes);
   b->taken += bytes;
+  return b->data + b->taken - bytes;
+}
+
+__attribute__((unused)) static void polysched_take(int from, void *to, size_t bytes) {
+  memcpy(to, polysched_taken(from, bytes), bytes);
+}
+
+/* Takes elements that a condition may have left alone, here too: those that differ are stored.  Whether any did. */
+__attribute__((unused)) static int polysched_change(int from, void *to, size_t bytes, size_t element) {
+  const char *taken = polysched_taken(from, bytes);
+  if (!memcmp(to, taken, bytes)) return 0;
+  for (size_t at = 0; at < bytes; at += element)
+    if (memcmp((char *)to + at, taken + at, element)) memcpy((char *)to + at, taken + at, element);
+  return 1;
 }
 
 static MPI_Request *polysched_request(void) {

@@ -385,5 +385,11 @@ template <class T> static T atomicCAS(T *place, T expected, T value) {
   if (old == expected) *place = value;
   return old;
 }
+static inline int __float_as_int(float value) { int bits; std::memcpy(&bits, &value, sizeof bits); return bits; }
+static inline long long __double_as_longlong(double value) {
+  long long bits;
+  std::memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
 static inline float rsqrtf(float x) { return 1.0f / sqrtf(x); }
 static inline double rsqrt(double x) { return 1.0 / sqrt(x); }

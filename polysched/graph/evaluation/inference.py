@@ -15,6 +15,7 @@ from polysched.graph.operators.operator import CONVERSIONS, Operator, Site
 from polysched.graph.operators.registry import operator_of
 from polysched.graph.values.element_types import is_narrow
 from polysched.graph.values.graph import Graph, Node
+from polysched.graph.values.refusals import Part, Remedy, refused
 from polysched.graph.values.sizes import Size
 from polysched.graph.values.types import TensorType
 from polysched.records import dataclass
@@ -60,7 +61,8 @@ def infer(graph: Graph) -> Inferred:
         inference.take(node)
     for name in graph.outputs:
         if name not in inference.types:
-            raise UnsupportedGraphError(f"the output {name!r} is bound nowhere", where=f"graph {graph.name}")
+            raise UnsupportedGraphError(f"the output {name!r} is bound nowhere", where=f"graph {graph.name}",
+                                        hint="bind it in the graph, or take it from the outputs")
     return Inferred(inference.types, inference.known, tuple(inference.ranges))
 
 
@@ -72,7 +74,8 @@ def at_node(node: Node) -> Iterator[None]:
     except UnsupportedGraphError as error:
         if error.where is not None:
             raise
-        raise UnsupportedGraphError(error.problem, where=node.where, witness=error.witness, hint=error.hint) from None
+        raise refused(node, error.problem, Part.SHAPES, witness=error.witness,
+                      hint=error.hint or Remedy.CORRECT) from None
 
 
 class Inference:
@@ -165,13 +168,15 @@ class Inference:
         carried, made = [self.types[n] for n in own.carried], self._made_by(node, own)
         for name, before, after in zip(own.results, carried, made, strict=False):
             if before != after:
-                raise UnsupportedGraphError("an iteration changes the type of a value that the loop carries",
-                                            where=node.where, witness=f"{name}: {before} becomes {after}")
+                raise refused(node, "an iteration changes the type of a value that the loop carries", Part.WHOLE,
+                              witness=f"{name}: {before} becomes {after}",
+                              hint="carry a value of one type and shape: pad it to its largest, or put a Cast at "
+                                   "the end of the body")
         if not own.stacked:
             return {o: t for o, t in zip(own.results, carried, strict=True) if o}
         if not own.steady or own.limit not in self.known:
-            raise UnsupportedGraphError("how many rows a loop stacks depends on data", where=node.where,
-                                        witness=", ".join(own.stacked))
+            raise refused(node, "how many rows a loop stacks depends on data", Part.WHOLE,
+                          witness=", ".join(own.stacked), hint=Remedy.VALUES)
         extent = Size.of(self.known[own.limit].ravel()[0])
         extent = Size(max(extent.constant, 0)) if extent.is_constant else extent
         stacks = [TensorType(t.dtype, (extent, *t.shape)) for t in made[len(carried):]]
@@ -186,8 +191,9 @@ class Inference:
         """
         own = self.types.get(name)
         if own is not None and (own.dtype != dtype or own.elements != 1):
-            raise UnsupportedGraphError(f"{what} is one element of {dtype.name}", where=node.where,
-                                        witness=f"{name}: {own}")
+            raise refused(node, f"{what} is one element of {dtype.name}",
+                          tuple(p for p, n in enumerate(node.inputs) if n == name) or Part.WHOLE,
+                          witness=f"{name}: {own}", hint=f"Cast it to {dtype.name}, and Reshape it to one element")
 
     def parameters(self, own: Repeated) -> list[TensorType]:
         """The types of the parameters of a loop's body."""
@@ -219,8 +225,9 @@ class Inference:
             made = [inferred.types[region.outputs[place]]
                     for inferred, region in zip(regions, node.regions, strict=True)]
             if any(t != made[0] for t in made):
-                raise UnsupportedGraphError("which type a result has depends on data", where=node.where,
-                                            witness=f"{output}: {' or '.join(map(str, made))}")
+                raise refused(node, "which type a result has depends on data", Part.RESULTS,
+                              witness=f"{output}: {' or '.join(map(str, made))}",
+                              hint="give both sides results of one type and shape, or fix the condition by values=")
             if output:
                 self.types[output] = made[0]
             known = regions[0].known.get(node.regions[0].outputs[place])
@@ -238,7 +245,9 @@ def site_of(node: Node, types: Mapping[str, TensorType], known: Mapping[str, np.
     """
     missing = [name for name in node.inputs if name and name not in types]
     if missing:
-        raise UnsupportedGraphError(f"the value {missing[0]!r} is used before it is bound", where=node.where)
+        raise refused(node, f"the value {missing[0]!r} is used before it is bound",
+                      tuple(p for p, n in enumerate(node.inputs) if n and n not in types),
+                      hint="bind it ahead of the node: an input, a constant or an earlier node's result")
     return Site(node=node, inputs=tuple(types[n] if n else None for n in node.inputs),
                 known=tuple(known.get(n) if n else None for n in node.inputs),
                 outputs=tuple(types[o] for o in node.outputs if o in types) if results else ())
@@ -271,21 +280,22 @@ def _key(node: Node, site: Site) -> object | None:
 def _check(node: Node, results: tuple[TensorType, ...]) -> None:
     """Refuse too many results, and sizes that no machine holds."""
     if len(node.outputs) > len(results):
-        raise UnsupportedGraphError(f"the operator has {len(results)} results, not {len(node.outputs)}",
-                                    where=node.where)
+        raise refused(node, f"the operator has {len(results)} results, not {len(node.outputs)}", Part.RESULTS,
+                      hint=f"bind at most {len(results)}")
     for its_type in results:
         if its_type.rank > MOST_DIMENSIONS:
-            raise UnsupportedGraphError(f"a result has {its_type.rank} dimensions", where=node.where,
-                                        hint=f"at most {MOST_DIMENSIONS}")
+            raise refused(node, f"a result has {its_type.rank} dimensions", Part.SHAPES,
+                          hint=f"at most {MOST_DIMENSIONS}")
         if any(e.is_constant and e.constant < 0 for e in its_type.shape):
-            raise UnsupportedGraphError("a result has a negative extent", where=node.where, witness=str(its_type))
-        _check_extents(its_type, node.where)
+            raise refused(node, "a result has a negative extent", Part.SHAPES, witness=str(its_type))
+        _check_extents(its_type, f"{node.where}, {Part.RESULTS.value}")
         elements = 1
         for extent in its_type.shape:
             elements *= extent.constant if extent.is_constant else max(extent.least() or 1, 1)
         if elements * its_type.dtype.bytes > LIMITS.most_bytes:
-            raise UnsupportedGraphError("a result is larger than a model may have", where=node.where,
-                                        witness=f"{its_type}, {elements * its_type.dtype.bytes} bytes")
+            raise refused(node, "a result is larger than a model may have", Part.SHAPES,
+                          witness=f"{its_type}, {elements * its_type.dtype.bytes} bytes",
+                          hint=f"at most {LIMITS.most_bytes} bytes: make extents smaller, in the model or by sizes=")
 
 
 def _check_extents(its_type: TensorType, where: str) -> None:

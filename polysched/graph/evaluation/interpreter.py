@@ -18,6 +18,7 @@ from polysched.graph.operators.families.sequences import MAP, STRUCTURED
 from polysched.graph.operators.operator import Site
 from polysched.graph.operators.registry import operator_of
 from polysched.graph.values.graph import Graph, Node
+from polysched.graph.values.refusals import Part, Remedy, refused
 from polysched.graph.values.types import TensorType
 from polysched.scop.dtypes import BFLOAT16, FLOAT32
 
@@ -37,7 +38,8 @@ def interpret(graph: Graph, inputs: Mapping[str, np.ndarray]) -> dict[str, np.nd
     values: dict[str, np.ndarray] = dict(graph.constants)
     for name, its_type in graph.inputs:
         if name not in inputs:
-            raise UnsupportedGraphError(f"the input {name!r} is missing", where=f"graph {graph.name}")
+            raise UnsupportedGraphError(f"the input {name!r} is missing", where=f"graph {graph.name}",
+                                        hint=f"inputs: {', '.join(f'{n}: {t}' for n, t in graph.inputs)}")
         values[name] = given_array(name, inputs[name])
         check_input(name, its_type, values[name])
     for node in graph.nodes:
@@ -64,7 +66,8 @@ def check_input(name: str, its_type: TensorType, value: np.ndarray) -> None:
         e.is_constant and e.constant != n for e, n in zip(its_type.shape, value.shape, strict=True))
     if own:
         raise UnsupportedGraphError(f"the input {name!r} is {its_type}",
-                                    witness=f"{value.dtype}[{', '.join(map(str, value.shape))}]")
+                                    witness=f"{value.dtype}[{', '.join(map(str, value.shape))}]",
+                                    hint="give an array of that type and shape")
 
 
 def run_node(node: Node, values: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -75,8 +78,9 @@ def run_node(node: Node, values: Mapping[str, np.ndarray]) -> dict[str, np.ndarr
     if node.op in STRUCTURED or (sequences and node.op == "Identity"):
         return _run_map(node, values) if node.op == MAP else {node.outputs[0]: run_structured(node, values)}
     if sequences:
-        raise UnsupportedGraphError("a sequence or an optional stands where a tensor is wanted", where=node.where,
-                                    witness=sequences[0])
+        raise refused(node, "a sequence or an optional stands where a tensor is wanted",
+                      tuple(p for p, n in enumerate(node.inputs) if n in sequences), witness=sequences[0],
+                      hint="take an element by SequenceAt or OptionalGetElement")
     return _run_operator(node, values)
 
 
@@ -94,8 +98,9 @@ def _run_operator(node: Node, values: Mapping[str, np.ndarray]) -> dict[str, np.
     found: dict[str, np.ndarray] = {}
     for name, its_type, value in zip(node.outputs, promised, listed, strict=False):
         if TensorType.of_array(np.asarray(value)) != its_type:
-            raise UnsupportedGraphError(f"the reference of {node.op} makes another type than it promises",
-                                        where=node.where, witness=f"{TensorType.of_array(value)}, not {its_type}")
+            raise refused(node, f"the reference of {node.op} makes another type than it promises", Part.RESULTS,
+                          witness=f"{TensorType.of_array(value)}, not {its_type}",
+                          hint=Remedy.FAULT)
         if name:
             found[name] = np.asarray(value)
     return found
@@ -123,7 +128,9 @@ def _run_map(node: Node, values: Mapping[str, Any]) -> dict[str, Any]:
     given = [values[n] for n in node.inputs]
     count = len(given[0])
     if any(isinstance(v, list) and len(v) != count for v in given):
-        raise UnsupportedGraphError("sequences of different lengths are mapped together", where=node.where)
+        raise refused(node, "sequences of different lengths are mapped together",
+                      tuple(p for p, n in enumerate(node.inputs) if isinstance(values[n], list)),
+                      hint="give sequences of one length")
     rows = [_region(node.regions[0], [v[k] if isinstance(v, list) else v for v in given], values)
             for k in range(count)]
     return {output: [row[place] for row in rows] for place, output in enumerate(node.outputs)}
@@ -132,7 +139,8 @@ def _run_map(node: Node, values: Mapping[str, Any]) -> dict[str, Any]:
 def _stacked(node: Node, rows: Sequence[np.ndarray], axis: int = 0) -> np.ndarray:
     """What every iteration made, along a new axis."""
     if not rows:
-        raise UnsupportedGraphError("a loop without iterations stacks values of no known type", where=node.where)
+        raise refused(node, "a loop without iterations stacks values of no known type", Part.WHOLE,
+                      hint="give a number of iterations of at least 1")
     return np.stack(rows, axis=axis)
 
 

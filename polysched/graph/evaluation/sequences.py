@@ -15,6 +15,7 @@ from polysched.errors import UnsupportedGraphError
 from polysched.graph.evaluation.typed_builder import TypedBuilder
 from polysched.graph.limits import LIMITS
 from polysched.graph.values.graph import Graph, Node
+from polysched.graph.values.refusals import Part, refused
 
 Structure: TypeAlias = "tuple[str, ...] | None"
 """The elements of a sequence, or an optional without an element."""
@@ -65,7 +66,7 @@ class Structures:
         UnsupportedGraphError : an operand is of another kind, or a position or a length depends on data.
         """
         if len(node.outputs) != 1:
-            raise self.refusal(node, f"one result is wanted, not {len(node.outputs)}")
+            raise refused(node, f"one result is wanted, not {len(node.outputs)}", Part.RESULTS, hint="bind one result")
         made = _RESOLVED[node.op](self, node)
         if isinstance(made, str):
             self.build.emit(Node.of("Identity", (made,), node.outputs, name=node.name))
@@ -81,12 +82,12 @@ class Structures:
         """
         elements = structure or ()
         if len(elements) > LIMITS.most_sequence_elements:
-            raise self.refusal(node, f"a sequence has {len(elements)} elements",
+            raise refused(node, f"a sequence has {len(elements)} elements", Part.WHOLE,
                                hint=f"at most {LIMITS.most_sequence_elements}")
         types = {self.build.inference.types[e].dtype.name for e in elements if e in self.build.inference.types}
         if len(types) > 1 or any(e in self.of for e in elements):
-            raise self.refusal(node, "the elements of a sequence are tensors of one element type",
-                               witness=", ".join(sorted(types)))
+            raise refused(node, "the elements of a sequence are tensors of one element type", Part.WHOLE,
+                               witness=", ".join(sorted(types)), hint="put a Cast to one element type ahead of each")
         self.of[name] = structure
 
     def check_tensors(self, node: Node) -> None:
@@ -98,22 +99,26 @@ class Structures:
         """
         found = [name for name in node.used if name in self.of]
         if found:
-            raise self.refusal(node, "a sequence or an optional stands where a tensor is wanted, or where control flow "
-                                     "depends on data", witness=found[0])
+            raise refused(node, "a sequence or an optional stands where a tensor is wanted, or where control flow "
+                                     "depends on data",
+                          tuple(p for p, n in enumerate(node.inputs) if n in self.of) or Part.WHOLE, witness=found[0],
+                          hint="take an element by SequenceAt or OptionalGetElement, or fix the condition by values=")
 
     def sequence(self, node: Node, place: int = 0) -> tuple[str, ...]:
         """The elements of an operand that is a sequence."""
         name = _operand(node, place)
         found = self.of.get(name)
         if found is None:
-            raise self.refusal(node, f"operand {place} is no sequence", witness=name)
+            raise refused(node, f"operand {place} is no sequence", place, witness=name,
+                          hint="give what SequenceConstruct, SequenceEmpty, SequenceInsert or SplitToSequence makes")
         return found
 
     def tensor(self, node: Node, place: int) -> str:
         """An operand that is a tensor."""
         name = _operand(node, place)
         if name not in self.build.inference.types:
-            raise self.refusal(node, f"operand {place} is no tensor", witness=name)
+            raise refused(node, f"operand {place} is no tensor", place, witness=name,
+                          hint="take an element by SequenceAt or OptionalGetElement")
         return name
 
     def numbers(self, node: Node, place: int) -> np.ndarray | None:
@@ -123,7 +128,7 @@ class Structures:
         name = self.tensor(node, place)
         known = self.build.inference.known.get(name)
         if known is None or known.dtype.kind not in "iu":
-            raise self.refusal(node, f"operand {place} decides about a sequence and is not known", witness=name,
+            raise refused(node, f"operand {place} decides about a sequence and is not known", place, witness=name,
                                hint="give its value by values= when the graph is compiled")
         return known
 
@@ -133,15 +138,10 @@ class Structures:
         if found is None:
             return None
         if found.size != 1 or not least <= int(found.ravel()[0]) <= most:
-            raise self.refusal(node, "a position lies outside of the sequence", witness=(
-                f"{found.ravel()[:4].tolist()}, {least} to {most} can be"))
+            raise refused(node, "a position lies outside of the sequence", place, witness=(
+                f"{found.ravel()[:4].tolist()}, {least} to {most} can be"),
+                          hint=f"give a number from {least} to {most}")
         return int(found.ravel()[0])
-
-    @staticmethod
-    def refusal(node: Node, problem: str, *, witness: str | None = None, hint: str | None = None
-                ) -> UnsupportedGraphError:
-        """What to raise where the structure is not known."""
-        return UnsupportedGraphError(problem, where=node.where, witness=witness, hint=hint)
 
 
 def _operand(node: Node, place: int) -> str:
@@ -168,7 +168,7 @@ def _erase(own: Structures, node: Node) -> Structure:
     before = own.sequence(node)
     at = own.position(node, 1, -len(before), len(before) - 1)
     if not before:
-        raise own.refusal(node, "an empty sequence has no element to erase")
+        raise refused(node, "an empty sequence has no element to erase", 0, hint="insert one before")
     place = len(before) - 1 if at is None else at % len(before)
     return before[:place] + before[place + 1:]
 
@@ -177,7 +177,7 @@ def _at(own: Structures, node: Node) -> str:
     before = own.sequence(node)
     at = own.position(node, 1, -len(before), len(before) - 1)
     if at is None:
-        raise own.refusal(node, "operand 1 is missing")
+        raise refused(node, "operand 1 is missing", 1)
     return before[at]
 
 
@@ -191,9 +191,10 @@ def _split(own: Structures, node: Node) -> Structure:
     its_type, asked = own.build.inference.types[name], own.numbers(node, 1)
     axis = node.attribute("axis", 0)
     if not -its_type.rank <= axis < its_type.rank:
-        raise own.refusal(node, f"axis {axis} of {its_type.rank} dimensions")
+        raise refused(node, f"axis {axis} of {its_type.rank} dimensions", "axis",
+                      hint=f"give a number from {-its_type.rank} to {its_type.rank - 1}")
     if not its_type.shape[axis].is_constant:
-        raise own.refusal(node, "how many parts there are depends on an open size", witness=str(its_type),
+        raise refused(node, "how many parts there are depends on an open size", 0, witness=str(its_type),
                           hint="fix the size by sizes=")
     parts = _parts(own, node, int(its_type.shape[axis]), asked)
     if not parts:
@@ -210,17 +211,17 @@ def _parts(own: Structures, node: Node, extent: int, asked: np.ndarray | None) -
         return [int(part) for part in asked.ravel()]
     size = 1 if asked is None else int(asked)
     if size < 1:
-        raise own.refusal(node, "a part has at least one element", witness=str(size))
+        raise refused(node, "a part has at least one element", 1, witness=str(size), hint="give a number of at least 1")
     count = -(-extent // size)
     if count > LIMITS.most_sequence_elements:
-        raise own.refusal(node, f"a sequence has {count} elements", hint=f"at most {LIMITS.most_sequence_elements}")
+        raise refused(node, f"a sequence has {count} elements", 1, hint=f"at most {LIMITS.most_sequence_elements}")
     return [min(size, extent - k * size) for k in range(count)]
 
 
 def _concatenation(own: Structures, node: Node) -> str:
     parts, axis = own.sequence(node), node.attribute("axis")
     if not parts or axis is None:
-        raise own.refusal(node, "an axis, and a sequence with elements, is wanted")
+        raise refused(node, "an axis, and a sequence with elements, is wanted", "axis" if axis is None else 0)
     if node.attribute("new_axis", 0):
         place = own.build.constant([axis])
         parts = tuple(own.build.op("Unsqueeze", part, place) for part in parts)
@@ -241,7 +242,7 @@ def _has_element(own: Structures, node: Node) -> str:
 def _element(own: Structures, node: Node) -> str | Structure:
     made = _same(own, node)
     if made is None:
-        raise own.refusal(node, "an optional has no element")
+        raise refused(node, "an optional has no element", 0, hint="give it one by Optional, or ask OptionalHasElement")
     return made
 
 
@@ -263,8 +264,8 @@ def run_structured(node: Node, values: Mapping[str, Any]) -> Any:
     try:
         return _REFERENCES[node.op](node, *operands)
     except (IndexError, ValueError, TypeError) as error:
-        raise UnsupportedGraphError("the operands of a sequence do not fit", where=node.where,
-                                    witness=str(error)[:200]) from None
+        raise refused(node, "the operands of a sequence do not fit", tuple(range(len(node.inputs))) or Part.WHOLE,
+                      witness=str(error)) from None
 
 
 def _single(value: Any) -> int:

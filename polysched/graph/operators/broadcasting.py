@@ -12,6 +12,7 @@ from polysched.graph.operators.elementwise import ANY, FLOATS, INTEGERS, NUMBERS
 from polysched.graph.operators.families.narrow import ROUNDINGS, narrowed
 from polysched.graph.operators.operator import Kind, Operator, Site, broadcast, one_type
 from polysched.graph.values.element_types import ELEMENT_TYPES, array_type, is_narrow
+from polysched.graph.values.refusals import Part, Remedy
 from polysched.graph.values.sizes import Size
 from polysched.graph.values.types import TensorType
 from polysched.scop.dtypes import BOOL, FLOAT64, LONGDOUBLE, DType
@@ -33,10 +34,12 @@ def several(name: str, element: Callable[..., Expression], reference: Callable[.
     def types(site: Site) -> tuple[TensorType, ...]:
         count = len(site.inputs)
         if count < least or (most is not None and count > most):
-            raise site.refusal(f"{count} operands")
+            raise site.refusal(f"{count} operands", Part.WHOLE, hint=(
+                f"give at least {least}" if most is None else f"give {most}"))
         dtype = one_type(site, range(count))
         if not fits(dtype, takes):
-            raise site.refusal(f"the operands have elements of {dtype}, {takes} are wanted")
+            raise site.refusal(f"the operands have elements of {dtype}, {takes} are wanted", tuple(range(count)),
+                               hint=Remedy.CONVERT)
         shape = broadcast(site, [site.type(p) for p in range(count)])
         return (TensorType(BOOL if truth else dtype, shape),)
 
@@ -185,20 +188,30 @@ COMPARISONS = (
     several("GreaterOrEqual", lambda site, a, b: a >= b, lambda site, a, b: a >= b, truth=True))
 
 
+MULTIPLIED = (1, 2, 3)
+"""Exponents of whole numbers for which products are taken, which wrap, as ONNX Runtime does for one exponent."""
+
+
 def _power_types(site: Site) -> tuple[TensorType, ...]:
     if BOOL in (site.type(0).dtype, site.type(1).dtype):
-        raise site.refusal("a power of truth values")
+        raise site.refusal("a power of truth values", (0, 1), hint=Remedy.CONVERT)
     return (TensorType(site.type(0).dtype, broadcast(site, [site.type(0), site.type(1)])),)
 
 
 def _power(site: Site, base: Expression, exponent: Expression) -> Expression:
     dtype, other = site.type(0).dtype, site.type(1).dtype
     known = site.known[1]
-    if known is not None and known.size == 1 and known.dtype != object and float(known.ravel()[0]) in (1.0, 2.0, 3.0):
+    if known is not None and known.size == 1 and known.dtype != object and float(known.ravel()[0]) in MULTIPLIED:
         return reduce(lambda a, b: a * b, [base] * int(known.ravel()[0]))
     if dtype.is_integer:
         wide = call("pow", base.astype(LONGDOUBLE), exponent.astype(LONGDOUBLE))
-        return call("rint", wide).astype(dtype) if other.is_integer else wide.astype(dtype)
+        power: Expression = call("rint", wide).astype(dtype) if other.is_integer else wide.astype(dtype)
+        if site.type(1).elements != 1:
+            return power
+        for count in MULTIPLIED:
+            product = reduce(lambda a, b: a * b, [base] * count)
+            power = where(equal(exponent, Convert(Constant(count), other)), product, power)
+        return power
     if other == dtype or other.bits < dtype.bits:
         return call("pow", base, exponent.astype(dtype))
     return call("pow", base.astype(FLOAT64), exponent.astype(FLOAT64)).astype(dtype)
@@ -206,6 +219,8 @@ def _power(site: Site, base: Expression, exponent: Expression) -> Expression:
 
 def _np_power(site: Site, base: np.ndarray, exponent: np.ndarray) -> Any:
     with np.errstate(all="ignore"):
+        if base.dtype.kind in "iu" and exponent.size == 1 and exponent.ravel()[0] in MULTIPLIED:
+            return reduce(np.multiply, [np.broadcast_to(base, site.output.extents)] * int(exponent.ravel()[0]))
         if base.dtype.kind in "iu" and exponent.dtype.kind in "iu":
             return np.rint(np.power(base.astype(np.longdouble), exponent.astype(np.longdouble))).astype(base.dtype)
         return np.power(base, exponent).astype(base.dtype)
@@ -213,15 +228,16 @@ def _np_power(site: Site, base: np.ndarray, exponent: np.ndarray) -> Any:
 
 def _where_types(site: Site) -> tuple[TensorType, ...]:
     if site.type(0).dtype != BOOL:
-        raise site.refusal("the condition is no truth value")
+        raise site.refusal("the condition is no truth value", 0,
+                           hint="compare with 0, or put a Cast to bool ahead of it")
     return (TensorType(one_type(site, (1, 2)), broadcast(site, [site.type(p) for p in range(3)])),)
 
 
 def _clip_types(site: Site) -> tuple[TensorType, ...]:
     if not fits(one_type(site, range(len(site.inputs))), NUMBERS):
-        raise site.refusal("truth values are not clipped")
+        raise site.refusal("truth values are not clipped", 0, hint=Remedy.CONVERT)
     if any(site.has(p) and site.type(p).elements != 1 for p in (1, 2)):
-        raise site.refusal("a bound is no scalar")
+        raise site.refusal("a bound is no scalar", (1, 2), hint="give one element each")
     return (site.type(),)
 
 
@@ -240,7 +256,8 @@ def _np_clip(site: Site, x: np.ndarray, least: np.ndarray | None = None, most: n
 def _cast_types(site: Site) -> tuple[TensorType, ...]:
     name = site.attribute("to")
     if name not in ELEMENT_TYPES:
-        raise site.refusal(f"a conversion to {name}", hint="element types are " + ", ".join(sorted(ELEMENT_TYPES)))
+        raise site.refusal(f"a conversion to {name}", "to",
+                           hint="element types are " + ", ".join(sorted(ELEMENT_TYPES)))
     return (site.type().with_dtype(ELEMENT_TYPES[name]),)
 
 

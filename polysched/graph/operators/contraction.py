@@ -8,6 +8,7 @@ import numpy as np
 
 from polysched.graph.operators.extents import extent_of
 from polysched.graph.operators.operator import Kind, Operator, Site, one_type
+from polysched.graph.values.refusals import Remedy
 from polysched.graph.values.sizes import Size
 from polysched.graph.values.types import TensorType
 from polysched.records import dataclass
@@ -43,7 +44,9 @@ def equation(site: Site) -> Equation:
     left, arrow, right = text.partition("->")
     terms = left.split(",")
     if len(terms) != len(site.inputs) or not all(_TERM.fullmatch(t) for t in [*terms, right]):
-        raise site.refusal(f"the equation {text!r} does not fit {len(site.inputs)} operands")
+        raise site.refusal(f"the equation {text!r} does not fit {len(site.inputs)} operands", "equation",
+                           hint="name each operand's dimensions by letters, operands separated by commas, and the "
+                                "result's behind ->")
     operands = tuple(_labels(site, t, site.type(p).rank) for p, t in enumerate(terms))
     extents = _extents(site, operands)
     ellipsis = sorted((x for x in extents if x.startswith(".")), key=lambda x: -int(x[1:]))
@@ -53,7 +56,8 @@ def equation(site: Site) -> Equation:
         once = sorted(x for x in extents if x.isalpha() and left.count(x) == 1)
         result = (*ellipsis, *once)
     if not set(result) <= set(extents) or len(set(result)) != len(result):
-        raise site.refusal(f"the result of {text!r} has labels that no operand has, or one twice")
+        raise site.refusal(f"the result of {text!r} has labels that no operand has, or one twice", "equation",
+                           hint="name each dimension of the result once, by a letter of an operand")
     return Equation(operands, result, extents)
 
 
@@ -64,7 +68,8 @@ def _extents(site: Site, operands: tuple[tuple[str, ...], ...]) -> dict[str, Siz
         for label, extent in zip(labels, site.type(place).shape, strict=True):
             known = extents.get(label, Size(1))
             if known != 1 and extent not in (1, known):
-                raise site.refusal(f"the label {label} has two extents", witness=f"{known} and {extent}")
+                raise site.refusal(f"the label {label} has two extents", "equation", witness=f"{known} and {extent}",
+                                   hint="use different letters for dimensions of different extents")
             extents[label] = extent if known == 1 else known
     return extents
 
@@ -73,14 +78,15 @@ def _labels(site: Site, term: str, rank: int) -> tuple[str, ...]:
     before, dots, behind = term.partition("...")
     count = rank - len(before) - len(behind)
     if count < 0 or (count and not dots):
-        raise site.refusal(f"the term {term!r} does not fit {rank} dimensions")
+        raise site.refusal(f"the term {term!r} does not fit {rank} dimensions", "equation",
+                           hint=f"name {rank} dimensions by letters, or use ...")
     return (*before, *(f".{d}" for d in reversed(range(count))), *behind)
 
 
 def _types(site: Site) -> tuple[TensorType, ...]:
     dtype = one_type(site, range(len(site.inputs)))
     if dtype == BOOL:
-        raise site.refusal("products of truth values")
+        raise site.refusal("products of truth values", (0, 1) if len(site.inputs) > 1 else 0, hint=Remedy.CONVERT)
     own = equation(site)
     return (TensorType(dtype, tuple(own.extents[x] for x in own.result)),)
 

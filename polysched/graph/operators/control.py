@@ -21,9 +21,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from polysched.errors import UnsupportedGraphError
 from polysched.graph.operators.operator import Kind, Operator, Site
 from polysched.graph.values.graph import Node
+from polysched.graph.values.refusals import Part, Remedy, refused
 from polysched.graph.values.sizes import Size
 from polysched.graph.values.types import TensorType
 from polysched.records import dataclass
@@ -42,17 +42,18 @@ def check_regions(node: Node) -> None:
     UnsupportedGraphError : it has too few operands, or a region takes or makes another number of values.
     """
     if node.op not in (IF, LOOP, SCAN, CALL, *CLOSED):
-        raise UnsupportedGraphError(f"the regions of {node.op} are not had", where=node.where)
+        raise refused(node, f"the regions of {node.op} are not had", Part.WHOLE)
     operands, (least, count, taken, made) = len(node.inputs), _form(node)
     if not least <= operands or len(node.regions) != count:
-        raise UnsupportedGraphError(f"{operands} operands and {len(node.regions)} regions do not fit", where=node.where)
+        raise refused(node, f"{operands} operands and {len(node.regions)} regions do not fit", Part.WHOLE,
+                      hint=f"give at least {least} operands, and {count} regions")
     if node.op == SCAN:
         _check_scan(node)
     for region in node.regions:
         if len(region.parameters) != taken or len(region.outputs) < made:
-            raise UnsupportedGraphError(
-                f"the region takes {len(region.parameters)} values and makes {len(region.outputs)}, where {taken} and "
-                f"at least {made} are wanted", where=node.where)
+            raise refused(
+                node, f"the region takes {len(region.parameters)} values and makes {len(region.outputs)}, where "
+                f"{taken} and at least {made} are wanted", Part.WHOLE)
 
 
 def _check_scan(node: Node) -> None:
@@ -64,14 +65,15 @@ def _check_scan(node: Node) -> None:
     """
     count = node.attribute("num_scan_inputs", 0)
     if not 0 < count <= len(node.inputs):
-        raise UnsupportedGraphError(f"{len(node.inputs)} operands do not fit num_scan_inputs={count}", where=node.where)
+        raise refused(node, f"{len(node.inputs)} operands do not fit num_scan_inputs={count}", "num_scan_inputs",
+                      hint=f"give a number from 1 to {len(node.inputs)}")
     stacks = len(node.regions[0].outputs) - (len(node.inputs) - count)
     for name, wanted in (("scan_input_axes", count), ("scan_input_directions", count), ("scan_output_axes", stacks),
                          ("scan_output_directions", stacks)):
         given = node.attribute(name)
         if given is not None and len(given) != wanted:
-            raise UnsupportedGraphError(f"the attribute {name} has {len(given)} numbers, not {wanted}",
-                                        where=node.where)
+            raise refused(node, f"the attribute {name} has {len(given)} numbers, not {wanted}", name,
+                          hint=f"leave it out, or give {wanted} numbers")
 
 
 def rows_of(node: Node, types: Sequence[TensorType]) -> Size:
@@ -87,12 +89,13 @@ def rows_of(node: Node, types: Sequence[TensorType]) -> Size:
     """
     axes = node.attribute("scan_input_axes", (0,) * len(types))
     if any(not -own.rank <= axis < own.rank for own, axis in zip(types, axes, strict=True)):
-        raise UnsupportedGraphError("an operand has no axis that a scan goes over", where=node.where,
-                                    witness=", ".join(map(str, types)))
+        raise refused(node, "an operand has no axis that a scan goes over", "scan_input_axes",
+                      witness=", ".join(map(str, types)), hint="give axes that the operands have")
     rows: list[Size] = [own.shape[axis] for own, axis in zip(types, axes, strict=True)]
     if any(count != rows[0] for count in rows):
-        raise UnsupportedGraphError("the operands that a scan goes over have different lengths", where=node.where,
-                                    witness=", ".join(map(str, rows)))
+        raise refused(node, "the operands that a scan goes over have different lengths", "num_scan_inputs",
+                      witness=", ".join(map(str, rows)), hint=(
+                          "give operands of one length, and fix open ones by sizes="))
     return rows[0]
 
 
@@ -118,13 +121,13 @@ def _on_data(site: Site) -> tuple[TensorType, ...]:
     """Refuse what is still there when all that is known was resolved."""
     what = {IF: "a condition", LOOP: "a number of iterations", SCAN: "a scan", CALL: "a function", BRANCH: "a branch",
             REPEAT: "a loop"}[site.node.op]
-    raise site.refusal(f"{what} depends on data", witness=", ".join(n for n in site.node.inputs if n)[:200],
-                       hint="give the value by values= when the graph is compiled")
+    raise site.refusal(f"{what} depends on data", Part.WHOLE, witness=", ".join(n for n in site.node.inputs if n),
+                       hint=Remedy.VALUES)
 
 
 def _no_reference(site: Site, *operands: np.ndarray) -> np.ndarray:
     """The interpreter runs regions itself."""
-    raise site.refusal("regions are run by the interpreter")
+    raise site.refusal("regions are run by the interpreter", Part.WHOLE, hint="call polysched.graph.interpret")
 
 
 OPERATORS = tuple(Operator(name=name, kind=Kind.OPAQUE, types=_on_data, reference=_no_reference, steering=steering)

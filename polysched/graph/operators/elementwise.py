@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from polysched.graph.operators.operator import Kind, Operator, Site
+from polysched.graph.values.refusals import Remedy
 from polysched.graph.values.types import TensorType
 from polysched.scop.dtypes import BOOL, DType
 from polysched.scop.dtypes import Kind as ElementKind
@@ -29,7 +30,7 @@ def _allowed(site: Site, wanted: str) -> TensorType:
     """The operand's type, where the operator takes it."""
     own = site.type()
     if not fits(own.dtype, wanted):
-        raise site.refusal(f"the operand has elements of {own.dtype}, {wanted} are wanted")
+        raise site.refusal(f"the operand has elements of {own.dtype}, {wanted} are wanted", 0, hint=Remedy.CONVERT)
     return own
 
 

@@ -8,11 +8,12 @@ import numpy as np
 
 from polysched.graph.limits import LIMITS
 from polysched.graph.operators.builder import Builder
-from polysched.graph.operators.operator import Kind, Operator, Site
+from polysched.graph.operators.operator import Kind, Operator, Site, one_type
 from polysched.graph.values.element_types import ELEMENT_TYPES, array_type
+from polysched.graph.values.refusals import Remedy
 from polysched.graph.values.sizes import Size
 from polysched.graph.values.types import TensorType
-from polysched.scop.dtypes import INT64, DType
+from polysched.scop.dtypes import BOOL, INT64, DType
 
 
 def _span(site: Site, rank: int) -> tuple[int, int]:
@@ -56,7 +57,8 @@ def _element_type(site: Site, default: str) -> DType:
     """The element type that is asked for."""
     name = site.attribute("dtype", default)
     if name not in ELEMENT_TYPES:
-        raise site.refusal(f"elements of type {name} are not had")
+        raise site.refusal(f"elements of type {name} are not had", "dtype",
+                           hint=f"give one of {', '.join(sorted(ELEMENT_TYPES))}")
     return ELEMENT_TYPES[name]
 
 
@@ -79,14 +81,20 @@ def _filled(site: Site, build: Builder, shape: str) -> str:
 
 
 def _range_types(site: Site) -> tuple[TensorType, ...]:
+    if one_type(site, range(3)) == BOOL:
+        raise site.refusal("a range of truth values", (0, 1, 2), hint=Remedy.CONVERT)
+    for place in range(3):
+        if site.value(place).size != 1:
+            raise site.refusal("one number is wanted", place, witness=str(site.type(place)), hint="give it one element")
     start, limit, step = (site.value(p).ravel()[0] for p in range(3))
     if step == 0:
-        raise site.refusal("a range in steps of 0")
+        raise site.refusal("a range in steps of 0", 2, hint="give a step that is not 0")
     if any(isinstance(v, Size) for v in (start, limit, step)):
-        raise site.refusal("the end of a range follows from an open size", witness=str(limit),
+        raise site.refusal("the end of a range follows from an open size", 1, witness=str(limit),
                            hint="fix the size by sizes=")
     if not all(np.isfinite(v) for v in (start, limit, step)):
-        raise site.refusal("a range of numbers that are not finite", witness=f"{start}, {limit}, {step}")
+        raise site.refusal("a range of numbers that are not finite", (0, 1, 2), witness=f"{start}, {limit}, {step}",
+                           hint="give finite numbers")
     return (TensorType.of(site.type().dtype, (_count(*_wide_numbers(site, start, limit, step)),)),)
 
 
@@ -99,8 +107,9 @@ def _wide_numbers(site: Site, *numbers: Any) -> list[Any]:
         return list(numbers)
     wide = {1: np.float32, 11: np.float64}.get(site.attribute("stash_type", 1))
     if wide is None:
-        raise site.refusal("a range of half floats is computed in float32 or float64",
-                           witness=f"stash_type={site.attribute('stash_type')}")
+        raise site.refusal("a range of half floats is computed in float32 or float64", "stash_type",
+                           witness=f"stash_type={site.attribute('stash_type')}",
+                           hint="give 1 (float32) or 11 (float64)")
     return [wide(n) for n in numbers]
 
 
@@ -122,7 +131,7 @@ def _np_range(site: Site, start: np.ndarray, limit: np.ndarray, step: np.ndarray
 def _eye_types(site: Site) -> tuple[TensorType, ...]:
     own = site.type()
     if own.rank != 2:
-        raise site.refusal("a matrix is wanted", witness=str(own))
+        raise site.refusal("a matrix is wanted", 0, witness=str(own), hint="Reshape it to two dimensions")
     return (own.with_dtype(_element_type(site, own.dtype.name)),)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from polysched.graph.operators.builder import Builder
 from polysched.graph.operators.moves import COMBINED, Move, Place, gathered, whole
 from polysched.graph.operators.operator import Kind, Operator, Site, one_type
+from polysched.graph.values.refusals import Remedy
 from polysched.graph.values.sizes import Size
 from polysched.graph.values.types import TensorType
 from polysched.scop.dtypes import BOOL, INT32, INT64
@@ -21,7 +22,7 @@ def _indices(site: Site, place: int) -> TensorType:
     """The type of an operand of indices."""
     own = site.type(place)
     if own.dtype not in (INT32, INT64):
-        raise site.refusal(f"indices of {own.dtype}")
+        raise site.refusal(f"indices of {own.dtype}", place, hint="put a Cast to int64 ahead of it")
     return own
 
 
@@ -38,8 +39,9 @@ def _check_known(site: Site, place: int, extents: Sequence[Size]) -> None:
     columns = [known] if len(extents) == 1 else [known[..., d] for d in range(len(extents))]
     for column, extent in zip(columns, extents, strict=True):
         if extent.is_constant and not -extent.constant <= column.min() <= column.max() < extent.constant:
-            raise site.refusal("an index is outside the dimension that it counts", witness=(
-                f"{column.min()} to {column.max()} of {extent} elements"))
+            raise site.refusal("an index is outside the dimension that it counts", place, witness=(
+                f"{column.min()} to {column.max()} of {extent} elements"),
+                               hint=f"give indices from {-extent.constant} to {extent.constant - 1}")
 
 
 def _gather_types(site: Site) -> tuple[TensorType, ...]:
@@ -70,7 +72,9 @@ def _elements_types(site: Site) -> tuple[TensorType, ...]:
     if own.rank != index.rank or any(
             a.is_constant and b.is_constant and int(a) > int(b)
             for d, (a, b) in enumerate(zip(index.shape, own.shape, strict=True)) if d != axis):
-        raise site.refusal("the indices do not fit the data", witness=f"{own} and {index}")
+        raise site.refusal("the indices do not fit the data", (0, 1), witness=f"{own} and {index}",
+                           hint="both have the same number of dimensions, and indices are no longer than the data "
+                                "beside the axis")
     _check_known(site, 1, own.shape[axis:axis + 1])
     return (own.with_shape(index.shape),)
 
@@ -99,9 +103,13 @@ def _gather_nd_types(site: Site) -> tuple[TensorType, ...]:
     own, index, batch = site.type(), _indices(site, 1), site.attribute("batch_dims", 0)
     depth = int(index.shape[-1]) if index.rank else 0
     if index.rank == 0 or batch + depth > own.rank or batch >= index.rank or depth < 1:
-        raise site.refusal("the indices do not fit the data", witness=f"{own} and {index}, {batch} dimensions of batch")
+        raise site.refusal("the indices do not fit the data", (0, 1),
+                           witness=f"{own} and {index}, {batch} dimensions of batch",
+                           hint="the last extent of the indices is the number of dimensions that they count, at "
+                                "most those behind the batch")
     if own.shape[:batch] != index.shape[:batch]:
-        raise site.refusal("the dimensions of the batch differ", witness=f"{own} and {index}")
+        raise site.refusal("the dimensions of the batch differ", (0, 1), witness=f"{own} and {index}",
+                           hint="the first batch_dims extents of both are equal")
     _check_known(site, 1, own.shape[batch:batch + depth])
     return (own.with_shape((*index.shape[:-1], *own.shape[batch + depth:])),)
 
@@ -128,7 +136,8 @@ def _np_gather_nd(site: Site, x: np.ndarray, index: np.ndarray) -> np.ndarray:
 def _combination(site: Site) -> str:
     name = site.attribute("reduction", "none")
     if name != "none" and name not in COMBINED:
-        raise site.refusal(f"a scatter with the reduction {name}")
+        raise site.refusal(f"a scatter with the reduction {name}", "reduction",
+                           hint=f"give none, {', '.join(COMBINED)}")
     return "" if name == "none" else str(name)
 
 
@@ -137,10 +146,11 @@ def _scatter_types(site: Site) -> tuple[TensorType, ...]:
     one_type(site, (0, 2))
     axis = site.axis(site.attribute("axis", 0))
     if _combination(site) and own.dtype == BOOL:
-        raise site.refusal("truth values are not reduced")
+        raise site.refusal("truth values are not reduced", 0, hint=Remedy.CONVERT)
     _check_known(site, 1, own.shape[axis:axis + 1])
     if index.shape != updates.shape or index.rank != own.rank:
-        raise site.refusal("indices and updates do not fit the data", witness=f"{own}, {index} and {updates}")
+        raise site.refusal("indices and updates do not fit the data", (1, 2), witness=f"{own}, {index} and {updates}",
+                           hint="indices and updates have one shape, of as many dimensions as the data")
     return (own,)
 
 
@@ -167,10 +177,12 @@ def _scatter_nd_types(site: Site) -> tuple[TensorType, ...]:
     own, index, updates = site.type(), _indices(site, 1), site.type(2)
     one_type(site, (0, 2))
     if _combination(site) and own.dtype == BOOL:
-        raise site.refusal("truth values are not reduced")
+        raise site.refusal("truth values are not reduced", 0, hint=Remedy.CONVERT)
     depth = int(index.shape[-1]) if index.rank else 0
     if not 1 <= depth <= own.rank or updates.shape != (*index.shape[:-1], *own.shape[depth:]):
-        raise site.refusal("indices and updates do not fit the data", witness=f"{own}, {index} and {updates}")
+        raise site.refusal("indices and updates do not fit the data", (1, 2), witness=f"{own}, {index} and {updates}",
+                           hint="updates have the indices' shape without its last extent, and the data's behind the "
+                                "dimensions that these count")
     _check_known(site, 1, own.shape[:depth])
     return (own,)
 
@@ -205,7 +217,8 @@ def _one_hot_types(site: Site) -> tuple[TensorType, ...]:
     own, depth = site.type(), site.number(1)
     axis = site.axis(site.attribute("axis", -1), own.rank + 1)
     if site.type(2) != site.type(2).with_shape((2,)):
-        raise site.refusal("two values are wanted, off and on", witness=str(site.type(2)))
+        raise site.refusal("two values are wanted, off and on", 2, witness=str(site.type(2)),
+                           hint="give it two elements")
     return (TensorType.of(site.type(2).dtype, (*own.shape[:axis], depth, *own.shape[axis:])),)
 
 
@@ -232,7 +245,7 @@ def _np_one_hot(site: Site, index: np.ndarray, depth: np.ndarray, values: np.nda
 
 def _triangle_types(site: Site) -> tuple[TensorType, ...]:
     if site.type().rank < 2:
-        raise site.refusal("matrices are wanted", witness=str(site.type()))
+        raise site.refusal("matrices are wanted", 0, witness=str(site.type()), hint="give it at least two dimensions")
     if site.has(1):
         site.number(1)
     return (site.type(),)

@@ -27,7 +27,8 @@ def _dense_types(site: Site) -> tuple[TensorType, ...]:
     x, w = site.type(0), site.type(1)
     dtype = one_type(site, range(len(site.inputs)))
     if x.rank < 1 or w.rank != 2 or x.shape[-1] != w.shape[1] or (site.has(2) and site.type(2).shape != w.shape[:1]):
-        raise site.refusal("data, weights and bias do not fit together", witness=f"{x} and {w}")
+        raise site.refusal("data, weights and bias do not fit together", (0, 1), witness=f"{x} and {w}",
+                           hint="the last extent of the data is that of the weights, [out, in]; a bias has out numbers")
     return (TensorType(dtype, (*x.shape[:-1], w.shape[0])),)
 
 
@@ -45,8 +46,10 @@ def _np_dense(site: Site, x: np.ndarray, w: np.ndarray, bias: np.ndarray | None 
 def _channel_types(site: Site) -> tuple[TensorType, ...]:
     own, place = site.type(), site.axis(site.attribute("axis", 1))
     one_type(site, range(len(site.inputs)))
-    if any(site.type(p).shape != (own.shape[place],) for p in range(1, len(site.inputs))):
-        raise site.refusal("a number per channel is wanted", witness=f"{own}, axis {place}")
+    for operand in range(1, len(site.inputs)):
+        if site.type(operand).shape != (own.shape[place],):
+            raise site.refusal("a number per channel is wanted", operand, witness=f"{own}, axis {place}",
+                               hint=f"give it {own.shape[place]} numbers, or another axis")
     return (own,)
 
 
@@ -75,11 +78,14 @@ def _np_full_like(site: Site, x: np.ndarray) -> np.ndarray:
 def _nll_types(site: Site) -> tuple[TensorType, ...]:
     own, targets = site.type(0), site.type(1)
     if own.rank < 2 or targets.shape != (own.shape[0], *own.shape[2:]) or targets.dtype not in (INT32, INT64):
-        raise site.refusal("a class per element beside the classes is wanted", witness=f"{own} and {targets}")
+        raise site.refusal("a class per element beside the classes is wanted", 1, witness=f"{own} and {targets}",
+                           hint="give it int32 or int64 classes, in the shape of the data without the dimension of "
+                                "classes")
     if site.has(2) and site.type(2).shape != own.shape[1:2]:
-        raise site.refusal("a weight per class is wanted", witness=str(site.type(2)))
+        raise site.refusal("a weight per class is wanted", 2, witness=str(site.type(2)),
+                           hint=f"give it {own.shape[1]} numbers")
     if site.attribute("reduction", "mean") not in ("mean", "sum", "none"):
-        raise site.refusal(f"a reduction {site.attribute('reduction')}")
+        raise site.refusal(f"a reduction {site.attribute('reduction')}", "reduction", hint="give mean, sum or none")
     whole = site.attribute("reduction", "mean") == "none"
     return (own.with_shape(targets.shape if whole else ()),)
 
@@ -117,9 +123,11 @@ def _np_nll(site: Site, x: np.ndarray, targets: np.ndarray, weights: np.ndarray 
 def _sizes(site: Site) -> tuple[int, ...]:
     sizes, own = tuple(site.required("output_size")), site.type()
     if own.rank < 3 or len(sizes) != own.rank - 2 or min(*sizes, *map(int, own.shape[2:])) < 1:
-        raise site.refusal("a size of at least 1 per dimension of space is wanted", witness=f"{own} to {sizes}")
+        raise site.refusal("a size of at least 1 per dimension of space is wanted", "output_size",
+                           witness=f"{own} to {sizes}")
     if site.attribute("mode", "avg") not in ("avg", "max") or not own.dtype.is_float:
-        raise site.refusal("the mode is avg or max, of floats", witness=f"{site.attribute('mode')} of {own}")
+        raise site.refusal("the mode is avg or max, of floats", "mode", witness=f"{site.attribute('mode')} of {own}",
+                           hint="give avg or max, and floating data")
     return sizes
 
 
@@ -167,11 +175,14 @@ def _of_data(site: Site) -> Site:
 def _grad_types(site: Site) -> tuple[TensorType, ...]:
     own, pool = site.type(1), _of_data(site)
     if site.attribute("mode", "avg") not in ("avg", "max") or not own.dtype.is_float:
-        raise site.refusal("the mode is avg or max, of floats", witness=f"{site.attribute('mode')} of {own}")
+        raise site.refusal("the mode is avg or max, of floats", "mode", witness=f"{site.attribute('mode')} of {own}",
+                           hint="give avg or max, and floating data")
     if site.attribute("mode", "avg") == "avg" and site.attribute("ceil_mode", 0):
-        raise site.refusal("the gradient of a mean with ceil_mode")
+        raise site.refusal("the gradient of a mean with ceil_mode", "ceil_mode",
+                           hint="leave ceil_mode out, or use the mode max")
     if site.type(0) != own.with_shape((*own.shape[:2], *windows(pool, site.required("kernel_shape")).places)):
-        raise site.refusal("the gradient has another shape than the pool's result", witness=f"{site.type(0)} of {own}")
+        raise site.refusal("the gradient has another shape than the pool's result", 0,
+                           witness=f"{site.type(0)} of {own}")
     return (own,)
 
 

@@ -29,7 +29,8 @@ from polysched.scop.expression import sum as sum_of
 def _plain(site: Site, data: TensorType, weights: TensorType) -> Site:
     """The site as a convolution in ONNX's layout."""
     if site.attribute("group", 1) != 1:
-        raise site.refusal("a convolution of several groups in another layout than ONNX's")
+        raise site.refusal("a convolution of several groups in another layout than ONNX's", "group",
+                           hint="use Conv in ONNX's layout, which takes groups")
     return Site(node=site.node, inputs=(data, weights, *site.inputs[2:]), known=site.known)
 
 
@@ -37,7 +38,7 @@ def _last(site: Site) -> Site:
     """A channels-last convolution in ONNX's layout."""
     x, w = site.type(0), site.type(1)
     if x.rank < 3 or w.rank != x.rank:
-        raise site.refusal("data and weights do not fit together", witness=f"{x} and {w}")
+        raise site.refusal("data and weights do not fit together", (0, 1), witness=f"{x} and {w}")
     return _plain(site, x.with_shape((x.shape[0], x.shape[-1], *x.shape[1:-1])),
                   w.with_shape((w.shape[-1], w.shape[-2], *w.shape[:-2])))
 
@@ -46,7 +47,8 @@ def _last_types(site: Site) -> tuple[TensorType, ...]:
     plain = _last(site)
     n, k, *places = conv_shape(plain, plain.type(0), plain.type(1))
     if site.has(2) and site.type(2).shape != (k,):
-        raise site.refusal("a bias per output channel is wanted", witness=str(site.type(2)))
+        raise site.refusal("a bias per output channel is wanted", 2, witness=str(site.type(2)),
+                           hint=f"give it {k} numbers, one per output channel")
     return (TensorType(one_type(site, range(len(site.inputs))), (n, *places, k)),)
 
 
@@ -93,7 +95,7 @@ def _blocked(site: Site) -> Site:
     """A blocked convolution in ONNX's layout."""
     x, w = site.type(0), site.type(1)
     if x.rank < 4 or w.rank != x.rank + 1 or x.shape[-1] != w.shape[-2]:
-        raise site.refusal("data and weights do not fit together", witness=f"{x} and {w}")
+        raise site.refusal("data and weights do not fit together", (0, 1), witness=f"{x} and {w}")
     weights = (w.shape[0] * w.shape[-1], w.shape[1] * w.shape[-2], *w.shape[2:-2])
     return _plain(site, x.with_shape(_unblocked(x.shape)), w.with_shape(weights))
 
@@ -102,7 +104,8 @@ def _blocked_types(site: Site) -> tuple[TensorType, ...]:
     plain, w = _blocked(site), site.type(1)
     n, _, *places = conv_shape(plain, plain.type(0), plain.type(1))
     if site.has(2) and site.type(2).shape != (w.shape[0], w.shape[-1]):
-        raise site.refusal("a bias per output channel is wanted", witness=str(site.type(2)))
+        raise site.refusal("a bias per output channel is wanted", 2, witness=str(site.type(2)),
+                           hint=f"give it the shape [{w.shape[0]}, {w.shape[-1]}]: blocks, and channels of a block")
     return (TensorType(one_type(site, range(len(site.inputs))), (n, w.shape[0], *places, w.shape[-1])),)
 
 
@@ -133,7 +136,7 @@ def _depthwise(site: Site) -> Site:
     """A depthwise convolution in blocks in ONNX's layout."""
     x, w = site.type(0), site.type(1)
     if x.rank < 4 or w.rank != x.rank - 1 or w.shape[0] != x.shape[1] or w.shape[-1] != x.shape[-1]:
-        raise site.refusal("data and weights do not fit together", witness=f"{x} and {w}")
+        raise site.refusal("data and weights do not fit together", (0, 1), witness=f"{x} and {w}")
     return Site(node=site.node, inputs=(x.with_shape(_unblocked(x.shape)), w.with_shape(
         (w.shape[0] * w.shape[-1], Size(1), *w.shape[1:-1])), *site.inputs[2:]), known=site.known)
 
@@ -142,7 +145,8 @@ def _depthwise_types(site: Site) -> tuple[TensorType, ...]:
     plain, x, w = _depthwise(site), site.type(0), site.type(1)
     places = _view(plain).places
     if site.has(2) and site.type(2).shape != (w.shape[0], w.shape[-1]):
-        raise site.refusal("a bias per channel is wanted", witness=str(site.type(2)))
+        raise site.refusal("a bias per channel is wanted", 2, witness=str(site.type(2)),
+                           hint=f"give it the shape [{w.shape[0]}, {w.shape[-1]}]: blocks, and channels of a block")
     return (TensorType(one_type(site, range(len(site.inputs))), (*x.shape[:2], *places, x.shape[-1])),)
 
 

@@ -13,6 +13,7 @@ from polysched.graph.operators.builder import Builder
 from polysched.graph.operators.moves import Move, Place, gathered
 from polysched.graph.operators.operator import Kind, Operator, Site, broadcast, one_type
 from polysched.graph.values.element_types import ELEMENT_TYPES, NarrowType, array_type
+from polysched.graph.values.refusals import Part
 from polysched.graph.values.sizes import Size, product
 from polysched.graph.values.types import TensorType
 from polysched.scop.dtypes import BOOL
@@ -36,7 +37,8 @@ def _asked_shape(site: Site) -> list[Size]:
     if site.attribute("allowzero", 0):
         return wanted
     if any(e == 0 and d >= own.rank for d, e in enumerate(wanted)):
-        raise site.refusal("an extent is taken over from a dimension that is not there")
+        raise site.refusal("an extent is taken over from a dimension that is not there", 1,
+                           hint=f"write 0 for the first {own.rank} dimensions alone, or set allowzero")
     return [own.shape[d] if e == 0 else e for d, e in enumerate(wanted)]
 
 
@@ -44,11 +46,13 @@ def _reshape_types(site: Site) -> tuple[TensorType, ...]:
     own, wanted = site.type(), _asked_shape(site)
     free = [d for d, e in enumerate(wanted) if e == -1]
     if len(free) > 1 or any(e.is_constant and e.constant < -1 for e in wanted):
-        raise site.refusal("a shape has at most one extent that is left open", witness=str(wanted))
+        raise site.refusal("a shape has at most one extent that is left open", 1, witness=str(wanted),
+                           hint="write -1 once, and extents of at least 0")
     if free:
         wanted[free[0]] = _rest(site, own.shape, [e for d, e in enumerate(wanted) if d != free[0]])
     if not _same_elements(own.shape, wanted):
-        raise site.refusal("the shape has another number of elements", witness=f"{own} as {wanted}")
+        raise site.refusal("the shape has another number of elements", 1, witness=f"{own} as {wanted}",
+                           hint="give extents whose product is the number of elements, or -1 for one of them")
     return (own.with_shape(wanted),)
 
 
@@ -57,11 +61,12 @@ def _rest(site: Site, shape: tuple[Size, ...], others: list[Size]) -> Size:
     left, right = _without_common(shape, others)
     below = product(tuple(right))
     if below == 0:
-        raise site.refusal("the open extent of an empty shape is not known")
+        raise site.refusal("the open extent of an empty shape is not known", 1, hint="write the extent in place of -1")
     whole = product(tuple(left))
     rest = whole // below
     if rest * below != whole:
-        raise site.refusal("the shape has another number of elements", witness=f"{shape} and {others}")
+        raise site.refusal("the shape has another number of elements", 1, witness=f"{shape} and {others}",
+                           hint="give extents whose product is the number of elements, or -1 for one of them")
     return rest
 
 
@@ -92,7 +97,8 @@ def _flatten_types(site: Site) -> tuple[TensorType, ...]:
     axis = site.attribute("axis", 1)
     axis = axis + own.rank if axis < 0 else axis
     if not 0 <= axis <= own.rank:
-        raise site.refusal(f"axis {axis} of {own.rank} dimensions")
+        raise site.refusal(f"axis {axis} of {own.rank} dimensions", "axis",
+                           hint=f"give a number from {-own.rank} to {own.rank}")
     return (own.with_shape((product(own.shape[:axis]), product(own.shape[axis:]))),)
 
 
@@ -105,11 +111,12 @@ def _np_flatten(site: Site, x: np.ndarray) -> np.ndarray:
 def _squeeze_types(site: Site) -> tuple[TensorType, ...]:
     own = site.type()
     if not site.has(1) and not own.is_static:
-        raise site.refusal("which dimensions are squeezed follows from an open size", witness=str(own),
+        raise site.refusal("which dimensions are squeezed follows from an open size", 0, witness=str(own),
                            hint="fix the size by sizes=, or name the axes")
-    axes = site.axes(site.numbers(1)) if site.has(1) else tuple(d for d, e in enumerate(own.shape) if e == 1)
+    axes = site.axes(site.numbers(1), about=1) if site.has(1) else tuple(d for d, e in enumerate(own.shape) if e == 1)
     if any(own.shape[a] != 1 for a in axes):
-        raise site.refusal("a dimension whose extent is not 1 is squeezed", witness=f"{own}, axes {axes}")
+        raise site.refusal("a dimension whose extent is not 1 is squeezed", 1 if site.has(1) else 0,
+                           witness=f"{own}, axes {axes}", hint="name dimensions of extent 1, or use Reshape")
     return (own.with_shape([e for d, e in enumerate(own.shape) if d not in axes]),)
 
 
@@ -120,7 +127,7 @@ def _np_squeeze(site: Site, x: np.ndarray, axes: np.ndarray | None = None) -> np
 def _unsqueeze_types(site: Site) -> tuple[TensorType, ...]:
     own, added = site.type(), site.numbers(1)
     rank = own.rank + len(added)
-    axes = site.axes(added, rank)
+    axes = site.axes(added, rank, about=1)
     rest = iter(own.shape)
     return (own.with_shape([1 if d in axes else next(rest) for d in range(rank)]),)
 
@@ -138,7 +145,8 @@ def _bitcast_types(site: Site) -> tuple[TensorType, ...]:
     to = ELEMENT_TYPES.get(name)
     if to is None or to.bytes != own.dtype.bytes or to == BOOL != own.dtype or any(
             isinstance(t, NarrowType) and t.width < t.bits for t in (own.dtype, to)):
-        raise site.refusal(f"the bits of {own.dtype} as {name}")
+        raise site.refusal(f"the bits of {own.dtype} as {name}", "to",
+                           hint=f"give a type of {own.dtype.bytes} bytes, or convert values by Cast")
     return (own.with_dtype(to),)
 
 
@@ -146,7 +154,7 @@ def _aligned_types(site: Site) -> tuple[TensorType, ...]:
     own, other = site.type(0), site.type(1)
     behind = other.rank - site.axis(site.attribute("axis", 0), other.rank) - own.rank
     if behind < 0:
-        raise site.refusal("the operand does not fit behind the axis", witness=f"{own} and {other}")
+        raise site.refusal("the operand does not fit behind the axis", 1, witness=f"{own} and {other}")
     return (own.with_shape((*own.shape, *(1,) * behind)),)
 
 
@@ -163,9 +171,10 @@ VIEWS = (
 
 def _permutation(site: Site) -> tuple[int, ...]:
     rank = site.type().rank
-    order = site.axes(site.attribute("perm", tuple(reversed(range(rank)))))
+    order = site.axes(site.attribute("perm", tuple(reversed(range(rank)))), about="perm")
     if len(order) != rank:
-        raise site.refusal("a permutation names every dimension once", witness=str(order))
+        raise site.refusal("a permutation names every dimension once", "perm", witness=str(order),
+                           hint=f"give a permutation of 0 to {rank - 1}")
     return order
 
 
@@ -208,7 +217,9 @@ def _concat_types(site: Site) -> tuple[TensorType, ...]:
         other = site.type(place)
         if other.rank != own.rank or any(a != b for d, (a, b) in enumerate(zip(other.shape, own.shape, strict=True))
                                          if d != axis):
-            raise site.refusal("the operands differ beside the axis", witness=f"{own} and {other}, axis {axis}")
+            raise site.refusal("the operands differ beside the axis", (0, place),
+                               witness=f"{own} and {other}, axis {axis}",
+                               hint="Reshape, Pad or Slice them: all extents but that of the axis are equal")
         total = total + other.shape[axis]
     return (TensorType(dtype, tuple(total if d == axis else e for d, e in enumerate(own.shape))),)
 
@@ -231,17 +242,20 @@ def _parts(site: Site) -> list[Size]:
     if site.has(1):
         parts = list(site.sizes(1))
         if len(parts) != count or sum(parts, Size()) != extent or any(p.is_constant and p.constant < 0 for p in parts):
-            raise site.refusal("the parts do not make up the extent", witness=f"{parts} of {extent}")
+            raise site.refusal("the parts do not make up the extent", 1, witness=f"{parts} of {extent}",
+                               hint=f"give {count} numbers of at least 0 whose sum is {extent}")
         return parts
     if site.attribute("num_outputs", count) != count:
-        raise site.refusal("as many results as num_outputs are wanted",
-                           witness=f"{count} results, num_outputs={site.attribute('num_outputs')}")
+        raise site.refusal("as many results as num_outputs are wanted", "num_outputs",
+                           witness=f"{count} results, num_outputs={site.attribute('num_outputs')}",
+                           hint=f"leave it out, or give {count}")
     if not count:
-        raise site.refusal("no part is wanted")
+        raise site.refusal("no part is wanted", Part.RESULTS, hint="bind at least one result")
     each = extent.divided_up(count)
     last = extent - each * (count - 1)
     if last.is_constant and last.constant < 0:
-        raise site.refusal(f"{count} parts of {extent}")
+        raise site.refusal(f"{count} parts of {extent}", Part.RESULTS,
+                           hint="split a longer dimension, or into fewer parts")
     return [each] * (count - 1) + [last]
 
 
@@ -269,10 +283,11 @@ def _np_split(site: Site, x: np.ndarray, parts: np.ndarray | None = None) -> tup
 def slice_ranges(site: Site) -> dict[int, tuple[Size, Size, int]]:
     """First place, extent and step per axis that is sliced."""
     own, starts, ends = site.type(), site.sizes(1), site.sizes(2)
-    axes = site.axes(site.numbers(3)) if site.has(3) else tuple(range(len(starts)))
+    axes = site.axes(site.numbers(3), about=3) if site.has(3) else tuple(range(len(starts)))
     steps = site.numbers(4) if site.has(4) else (1,) * len(starts)
     if not len(starts) == len(ends) == len(axes) == len(steps) or 0 in steps:
-        raise site.refusal("starts, ends, axes and steps do not fit together")
+        raise site.refusal("starts, ends, axes and steps do not fit together", (1, 2),
+                           hint="give as many starts as ends, axes and steps, and no step of 0")
     return {axis: _range(site, own.shape[axis], start, end, step)
             for axis, start, end, step in zip(axes, starts, ends, steps, strict=True)}
 
@@ -285,7 +300,8 @@ def _range(site: Site, extent: Size, start: Size, end: Size, step: int) -> tuple
         return Size(own.start), Size(len(own)), step
     first, last = _clamped(start, extent), _clamped(end, extent)
     if step != 1:
-        raise site.refusal(f"a slice in steps of {step} of an extent that is not known", witness=str(extent))
+        raise site.refusal(f"a slice in steps of {step} of an extent that is not known", 4, witness=str(extent),
+                           hint="fix the size by sizes=, or give steps of 1")
     return first, last - first, 1
 
 
@@ -344,7 +360,8 @@ def _np_slice(site: Site, x: np.ndarray, starts: np.ndarray, ends: np.ndarray, a
 def _tile_types(site: Site) -> tuple[TensorType, ...]:
     own, repeats = site.type(), site.sizes(1)
     if len(repeats) != own.rank or any(r.is_constant and r.constant < 0 for r in repeats):
-        raise site.refusal("a number of repetitions per dimension is wanted", witness=str(repeats))
+        raise site.refusal("a number of repetitions per dimension is wanted", 1, witness=str(repeats),
+                           hint=f"give {own.rank} numbers of at least 0")
     return (own.with_shape([e * r for e, r in zip(own.shape, repeats, strict=True)]),)
 
 
@@ -358,9 +375,10 @@ def _tile_moves(site: Site) -> Moves:
 def _pads(site: Site) -> tuple[list[int], list[int]]:
     """What is added in front of and behind every dimension; negative where elements are cut."""
     rank, pads = site.type().rank, site.numbers(1)
-    axes = site.axes(site.numbers(3)) if site.has(3) else tuple(range(rank))
+    axes = site.axes(site.numbers(3), about=3) if site.has(3) else tuple(range(rank))
     if len(pads) != 2 * len(axes):
-        raise site.refusal("two numbers per padded dimension are wanted", witness=str(pads))
+        raise site.refusal("two numbers per padded dimension are wanted", 1, witness=str(pads),
+                           hint=f"give {2 * len(axes)} numbers: in front of every dimension, then behind every one")
     before, behind = [0] * rank, [0] * rank
     for place, axis in enumerate(axes):
         before[axis], behind[axis] = pads[place], pads[len(axes) + place]
@@ -371,12 +389,12 @@ def _pad_types(site: Site) -> tuple[TensorType, ...]:
     own, (before, behind) = site.type(), _pads(site)
     mode = site.attribute("mode", "constant")
     if mode not in ("constant", "edge", "reflect", "wrap"):
-        raise site.refusal(f"padding of the mode {mode!r}")
+        raise site.refusal(f"padding of the mode {mode!r}", "mode", hint="give constant, edge, reflect or wrap")
     shape = [e + b + a for e, b, a in zip(own.shape, before, behind, strict=True)]
     cut = [max(-b, 0) + max(-a, 0) for b, a in zip(before, behind, strict=True)]
     if any((e.constant if e.is_constant else LIMITS.largest_open_extent) < c
            for e, c in zip(own.shape, cut, strict=True)):
-        raise site.refusal("more is cut than there is", witness=str(own))
+        raise site.refusal("more is cut than there is", 1, witness=str(own), hint="give fewer negative pads")
     return (own.with_shape(shape),)
 
 
@@ -415,7 +433,8 @@ def _padding(site: Site, build: Builder, x: str, axis: int, counts: tuple[int, i
     """The parts in front, in the middle and behind."""
     extent, rank = int(shape[axis]), len(shape)
     if extent == 0:
-        raise site.refusal(f"nothing to pad from in the mode {mode}")
+        raise site.refusal(f"nothing to pad from in the mode {mode}", "mode",
+                           hint="use the mode constant, or data with elements")
 
     def piece(of: str, first: int, length: int, step: int) -> str:
         behind = first + step * length

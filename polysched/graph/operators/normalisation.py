@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from polysched.graph.operators.builder import Builder
 from polysched.graph.operators.extents import extent_of
 from polysched.graph.operators.operator import Kind, Operator, Site, one_type
+from polysched.graph.values.refusals import Remedy
 from polysched.graph.values.sizes import product
 from polysched.graph.values.types import TensorType
 from polysched.scop.dtypes import BOOL
@@ -20,7 +22,7 @@ from polysched.scop.expression.tensors import Constant, Convert
 def _float_types(site: Site) -> tuple[TensorType, ...]:
     own = site.type()
     if not own.dtype.is_float:
-        raise site.refusal(f"elements of {own.dtype}, floating are wanted")
+        raise site.refusal(f"elements of {own.dtype}, floating are wanted", 0, hint=Remedy.CONVERT)
     if own.rank or "axis" in dict(site.node.attributes):
         site.axis(site.attribute("axis", -1))
     return (own,)
@@ -98,10 +100,20 @@ def _np_hardmax(site: Site, x: np.ndarray) -> Any:
     return (hit.reshape(x.shape) if len(axes) > 1 else np.moveaxis(hit, -1, axes[0])).astype(x.dtype)
 
 
+def _check_channels(site: Site, own: TensorType, least: int, places: Iterable[int]) -> None:
+    """Refuse data of fewer dimensions, and operands that are no number per channel."""
+    if own.rank < least:
+        raise site.refusal("data with channels are wanted", 0, witness=str(own),
+                           hint=f"give it at least {least} dimensions: batch, channels and space")
+    for place in places:
+        if site.type(place).shape != own.shape[1:2]:
+            raise site.refusal("a number per channel is wanted", place, witness=f"{site.type(place)} for {own}",
+                               hint=f"give it {own.shape[1]} numbers")
+
+
 def _batch_types(site: Site) -> tuple[TensorType, ...]:
     own = site.type()
-    if own.rank < 2 or any(site.type(p).shape != own.shape[1:2] for p in range(1, 5)):
-        raise site.refusal("a number per channel is wanted", witness=str(own))
+    _check_channels(site, own, 2, range(1, 5))
     one_type(site, (0,))
     return (own, site.type(3), site.type(4)) if site.attribute("training_mode", 0) else (own,)
 
@@ -158,8 +170,7 @@ def _np_normalised(site: Site, x: np.ndarray, *parts: np.ndarray) -> np.ndarray:
 
 def _instance_types(site: Site) -> tuple[TensorType, ...]:
     own = site.type()
-    if own.rank < 3 or any(site.type(p).shape != own.shape[1:2] for p in (1, 2)):
-        raise site.refusal("a number per channel is wanted", witness=str(own))
+    _check_channels(site, own, 3, (1, 2))
     return _float_types(site)
 
 
@@ -197,7 +208,9 @@ def _np_lp(site: Site, x: np.ndarray) -> np.ndarray:
 
 def _lrn_types(site: Site) -> tuple[TensorType, ...]:
     if site.type().rank < 2 or site.attribute("size", 0) < 1:
-        raise site.refusal("channels and a size are wanted", witness=str(site.type()))
+        raise site.refusal("channels and a size are wanted", "size" if site.type().rank > 1 else 0,
+                           witness=str(site.type()),
+                           hint="give data of at least two dimensions, and a size of at least 1")
     return _float_types(site)
 
 
@@ -242,7 +255,8 @@ def _np_lrn(site: Site, x: np.ndarray) -> np.ndarray:
 
 def _dropout_types(site: Site) -> tuple[TensorType, ...]:
     if site.has(2) and bool(site.value(2).ravel()[0]) and not (site.has(1) and float(site.value(1).ravel()[0]) == 0):
-        raise site.refusal("training_mode is true: what is dropped is drawn at random")
+        raise site.refusal("training_mode is true: what is dropped is drawn at random", 2,
+                           hint="leave training_mode out, or export the model for inference")
     return site.type(), site.type().with_dtype(BOOL)
 
 

@@ -14,6 +14,7 @@ from polysched.graph.limits import LIMITS
 from polysched.graph.operators.moves import Move
 from polysched.graph.values.element_types import NarrowType
 from polysched.graph.values.graph import Node
+from polysched.graph.values.refusals import About, Part, Remedy, refused
 from polysched.graph.values.sizes import Size
 from polysched.graph.values.types import TensorType
 from polysched.records import dataclass
@@ -35,11 +36,6 @@ class Kind(Enum):
     OUTPUT_FUSABLE = "output-elementwise-fusable"
     TUPLE = "tuple"
     OPAQUE = "opaque"
-
-
-def _short(words: str) -> str:
-    """Words of which a reader sees the start: what a model file says may be long."""
-    return words if len(words) <= LIMITS.longest_witness else f"{words[:LIMITS.longest_witness]}..."
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -72,7 +68,7 @@ class Site:
         """
         value = self.attribute(name)
         if value is None:
-            raise self.refusal(f"the attribute {name} is missing")
+            raise self.refusal(f"the attribute {name} is missing", name)
         return value
 
     def has(self, place: int) -> bool:
@@ -88,7 +84,7 @@ class Site:
         """
         own = self.inputs[place] if place < len(self.inputs) else None
         if own is None:
-            raise self.refusal(f"operand {place} is missing")
+            raise self.refusal(f"operand {place} is missing", place)
         return own
 
     @property
@@ -106,9 +102,8 @@ class Site:
         own = self.known[place] if self.has(place) else None
         if own is None:
             name = self.node.inputs[place] if place < len(self.node.inputs) else ""
-            raise self.refusal(f"operand {place} decides about shapes and is not known", witness=name,
-                               hint="give its value by values= when the graph is compiled, or fix what it follows "
-                                    "from by sizes=")
+            raise self.refusal(f"operand {place} decides about shapes and is not known", place, witness=name,
+                               hint=Remedy.VALUES)
         return own
 
     def numbers(self, place: int) -> tuple[int, ...]:
@@ -123,7 +118,7 @@ class Site:
         UnsupportedGraphError : it has another number of elements.
         """
         if len(found := self.numbers(place)) != 1:
-            raise self.refusal(f"operand {place} is one number", witness=str(found))
+            raise self.refusal(f"operand {place} is one number", place, witness=str(found))
         return found[0]
 
     def sizes(self, place: int) -> tuple[Size, ...]:
@@ -134,11 +129,15 @@ class Site:
         UnsupportedGraphError : it is no vector.
         """
         if self.value(place).ndim != 1:
-            raise self.refusal(f"operand {place} is a vector of sizes", witness=str(self.type(place)))
+            raise self.refusal(f"operand {place} is a vector of sizes", place, witness=str(self.type(place)))
         return tuple(Size.of(v) for v in self.value(place))
 
-    def axis(self, axis: int, rank: int | None = None) -> int:
+    def axis(self, axis: int, rank: int | None = None, *, about: About = "axis") -> int:
         """An axis counted from the front.
+
+        Parameters
+        ----------
+        about : what of the node names it.
 
         Raises
         ------
@@ -146,31 +145,36 @@ class Site:
         """
         ranks = self.type().rank if rank is None else rank
         if not -ranks <= axis < ranks:
-            raise self.refusal(f"axis {axis} of {ranks} dimensions")
+            raise self.refusal(f"axis {axis} of {ranks} dimensions", about, hint=(
+                f"give a number from {-ranks} to {ranks - 1}" if ranks else Remedy.CORRECT))
         return axis + ranks if axis < 0 else axis
 
-    def axes(self, axes: Sequence[int], rank: int | None = None) -> tuple[int, ...]:
+    def axes(self, axes: Sequence[int], rank: int | None = None, *, about: About = "axes") -> tuple[int, ...]:
         """Axes counted from the front, in their order; each once."""
-        found = tuple(self.axis(a, rank) for a in axes)
+        found = tuple(self.axis(a, rank, about=about) for a in axes)
         if len(set(found)) != len(found):
-            raise self.refusal("an axis occurs twice", witness=str(tuple(axes)))
+            raise self.refusal("an axis occurs twice", about, witness=str(tuple(axes)), hint="name each axis once")
         return found
 
-    def check_table(self, elements: int) -> None:
+    def check_table(self, elements: int, about: About = Part.SHAPES) -> None:
         """Refuse a table that the operator needs and that is too large to be computed while compiling.
+
+        Parameters
+        ----------
+        about : what of the node it follows from.
 
         Raises
         ------
         UnsupportedGraphError : it has more elements than a value that is folded.
         """
         if elements > LIMITS.most_folded_elements:
-            raise self.refusal("a table that the operator needs is too large", witness=f"{elements} elements",
-                               hint=f"at most {LIMITS.most_folded_elements}")
+            raise self.refusal("a table that the operator needs is too large", about, witness=f"{elements} elements",
+                               hint=f"ask for at most {LIMITS.most_folded_elements} elements of it")
 
-    def refusal(self, problem: str, *, witness: str | None = None, hint: str | None = None) -> UnsupportedGraphError:
-        """What to raise where the node is not had."""
-        return UnsupportedGraphError(_short(problem), where=self.node.where, hint=hint,
-                                     witness=None if witness is None else _short(witness))
+    def refusal(self, problem: str, about: About, *, witness: str | None = None,
+                hint: Remedy | str = Remedy.CORRECT) -> UnsupportedGraphError:
+        """What to raise where the node is not had; see `refused`."""
+        return refused(self.node, problem, about, witness=witness, hint=hint)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -254,9 +258,9 @@ class Operator:
         """
         if self.narrow or self.copies_at(site.node):
             return
-        for own in site.inputs:
+        for place, own in enumerate(site.inputs):
             if own is not None and isinstance(own.dtype, NarrowType):
-                raise site.refusal(f"elements of {own.dtype} are stored and converted, not computed with",
+                raise site.refusal(f"elements of {own.dtype} are stored and converted, not computed with", place,
                                    witness=str(own), hint="convert them by Cast or DequantizeLinear")
 
     def checked_types(self, site: Site) -> tuple[TensorType, ...]:
@@ -268,7 +272,8 @@ class Operator:
         """
         for name, allowed in self.words.items():
             if (given := site.attribute(name, allowed[0])) not in allowed:
-                raise site.refusal(f"the attribute {name} is none of {', '.join(allowed)}", witness=repr(given)[:80])
+                raise site.refusal(f"the attribute {name} is none of {', '.join(allowed)}", name,
+                                   witness=repr(given)[:80], hint=f"give one of them: {', '.join(allowed)}")
         self.check_narrow(site)
         return self.types(site)
 
@@ -286,7 +291,9 @@ def broadcast(site: Site, types: Sequence[TensorType]) -> tuple[Size, ...]:
         own = [t.shape[dimension - rank + t.rank] for t in types if dimension - rank + t.rank >= 0]
         wide = dict.fromkeys(e for e in own if e != 1)
         if len(wide) > 1:
-            raise site.refusal("the shapes do not broadcast", witness=", ".join(map(str, types)))
+            raise site.refusal("the shapes do not broadcast", Part.SHAPES, witness=", ".join(map(str, types)), hint=(
+                "extents that stand below each other, counted from the last dimension, are equal, or one is 1: "
+                "Reshape or Unsqueeze one of them"))
         shape.append(next(iter(wide), Size(1)))
     return tuple(shape)
 
@@ -298,7 +305,11 @@ def one_type(site: Site, places: Sequence[int]) -> DType:
     ------
     UnsupportedGraphError : they have several.
     """
-    found = {site.type(p).dtype for p in places if site.has(p)}
+    given = [p for p in places if site.has(p)]
+    found = {site.type(p).dtype for p in given}
     if len(found) != 1:
-        raise site.refusal("the operands have different element types", witness=", ".join(sorted(map(str, found))))
+        raise site.refusal("the operands have different element types" if found else "there are no operands",
+                           given or Part.WHOLE,
+                           witness=", ".join(sorted(map(str, found))),
+                           hint=Remedy.AGREE if found else Remedy.CORRECT)
     return found.pop()

@@ -12,6 +12,7 @@ import numpy as np
 from polysched.graph.operators.builder import Builder
 from polysched.graph.operators.extents import extent_of
 from polysched.graph.operators.operator import Kind, Operator, Site
+from polysched.graph.values.refusals import Remedy
 from polysched.graph.values.types import TensorType
 from polysched.scop.dtypes import BOOL, INT64
 from polysched.scop.expression import Expression, Tensor, axis, compute, equal, not_equal, where
@@ -20,7 +21,7 @@ from polysched.scop.expression import sum as sum_of
 
 def _rank_types(site: Site) -> tuple[TensorType, ...]:
     if site.type().dtype == BOOL:
-        raise site.refusal("truth values have no order")
+        raise site.refusal("truth values have no order", 0, hint=Remedy.CONVERT)
     site.axis(site.attribute("axis", -1))
     return (site.type().with_dtype(INT64),)
 
@@ -67,7 +68,8 @@ def _top_types(site: Site) -> tuple[TensorType, ...]:
     own, k = site.type(), site.number(1)
     place = site.axis(site.attribute("axis", -1))
     if own.dtype == BOOL or not 0 <= k <= int(own.shape[place]):
-        raise site.refusal(f"the first {k} of {own.shape[place]} elements of {own.dtype}")
+        raise site.refusal(f"the first {k} of {own.shape[place]} elements of {own.dtype}", 1,
+                           hint="give a number from 0 to the extent of the axis, and data that are no truth values")
     result = own.with_shape([k if d == place else e for d, e in enumerate(own.shape)])
     return result, result.with_dtype(INT64)
 

@@ -9,6 +9,7 @@ import numpy as np
 from polysched.graph.operators.builder import Builder
 from polysched.graph.operators.extents import extent_of
 from polysched.graph.operators.operator import Kind, Operator, Site, broadcast, one_type
+from polysched.graph.values.refusals import Remedy
 from polysched.graph.values.sizes import Size
 from polysched.graph.values.types import TensorType
 from polysched.scop.dtypes import BOOL, FLOAT16, FLOAT32, INT32, UINT32
@@ -20,7 +21,7 @@ from polysched.scop.expression.tensors import Constant, Convert
 def _types(site: Site) -> tuple[TensorType, ...]:
     dtype = one_type(site, (0, 1))
     if dtype == BOOL:
-        raise site.refusal("products of truth values")
+        raise site.refusal("products of truth values", (0, 1), hint=Remedy.CONVERT)
     return (TensorType(dtype, product_shape(site, site.type(0), site.type(1))),)
 
 
@@ -32,9 +33,12 @@ def product_shape(site: Site, a: TensorType, b: TensorType) -> tuple[Size, ...]:
     UnsupportedGraphError : the shapes do not fit.
     """
     if a.rank == 0 or b.rank == 0:
-        raise site.refusal("matrices or vectors are wanted", witness=f"{a} and {b}")
+        raise site.refusal("matrices or vectors are wanted", (0, 1), witness=f"{a} and {b}",
+                           hint="multiply by a scalar with Mul, or give it dimensions by Unsqueeze")
     if a.shape[-1] != b.shape[-2 if b.rank > 1 else 0]:
-        raise site.refusal("the inner extents differ", witness=f"{a} and {b}")
+        raise site.refusal("the inner extents differ", (0, 1), witness=f"{a} and {b}",
+                           hint="the last extent of the first is the last but one of the second: Transpose or "
+                                "Reshape one of them")
     batch = broadcast(site, [a.with_shape(a.shape[:-2]), b.with_shape(b.shape[:-2])])
     return (*batch, *a.shape[-2:-1], *(b.shape[-1:] if b.rank > 1 else ()))
 
@@ -80,17 +84,21 @@ def _gemm_types(site: Site) -> tuple[TensorType, ...]:
     a, b = site.type(0), site.type(1)
     dtype = one_type(site, range(len(site.inputs)))
     if a.rank != 2 or b.rank != 2:
-        raise site.refusal("two matrices are wanted", witness=f"{a} and {b}")
+        raise site.refusal("two matrices are wanted", (0, 1), witness=f"{a} and {b}",
+                           hint="Reshape both to two dimensions, or use MatMul")
     rows, depth = a.shape[::-1] if site.attribute("transA", 0) else a.shape
     other, columns = b.shape[::-1] if site.attribute("transB", 0) else b.shape
     if depth != other:
-        raise site.refusal("the inner extents differ", witness=f"{a} and {b}")
+        raise site.refusal("the inner extents differ", (0, 1), witness=f"{a} and {b}",
+                           hint="transpose one of them by transA or transB")
     factors = (site.attribute("alpha", 1.0), site.attribute("beta", 1.0))
     if dtype.is_integer and any(f != int(f) for f in factors):
-        raise site.refusal(f"products of {dtype} times a fraction", witness=str(factors))
+        raise site.refusal(f"products of {dtype} times a fraction", ("alpha", "beta"), witness=str(factors),
+                           hint="give whole numbers, or convert the operands to floats by Cast")
     result = TensorType(dtype, (rows, columns))
     if site.has(2) and broadcast(site, [result, site.type(2)]) != result.shape:
-        raise site.refusal("the addend is larger than the product", witness=str(site.type(2)))
+        raise site.refusal("the addend is larger than the product", 2, witness=str(site.type(2)),
+                           hint=f"give it the shape {result}, or one that broadcasts to it")
     return (result,)
 
 
@@ -124,7 +132,8 @@ WORD = 32
 def _pack_types(site: Site) -> tuple[TensorType, ...]:
     own, place = site.type(), site.axis(site.attribute("axis", -1))
     if int(own.shape[place]) % WORD:
-        raise site.refusal(f"the axis is no multiple of {WORD}", witness=str(own))
+        raise site.refusal(f"the axis is no multiple of {WORD}", 0, witness=str(own),
+                           hint=f"pad the axis to a multiple of {WORD}")
     return (TensorType(UINT32, tuple(e // WORD if d == place else e for d, e in enumerate(own.shape))),)
 
 
@@ -149,7 +158,8 @@ def _np_pack(site: Site, x: np.ndarray) -> np.ndarray:
 def _binary_types(site: Site) -> tuple[TensorType, ...]:
     x, w = site.type(0), site.type(1)
     if x.rank != 2 or w.rank != 2 or x.shape[1] != w.shape[1] or x.dtype != UINT32 or w.dtype != UINT32:
-        raise site.refusal("two matrices of packed rows of one length are wanted", witness=f"{x} and {w}")
+        raise site.refusal("two matrices of packed rows of one length are wanted", (0, 1), witness=f"{x} and {w}",
+                           hint="pack both by BinarizePack, along their last axis")
     return (TensorType(FLOAT32, (x.shape[0], w.shape[0])),)
 
 

@@ -17,6 +17,7 @@ from polysched.graph.operators.operator import Kind, Operator, Site
 from polysched.graph.operators.products import matrix_product, product_shape
 from polysched.graph.operators.windows import conv_shape, np_conv, padded_read, room_in, windows, zero
 from polysched.graph.values.element_types import ELEMENT_TYPES, NarrowType, array_type
+from polysched.graph.values.refusals import Remedy
 from polysched.graph.values.types import TensorType
 from polysched.scop.dtypes import FLOAT16, FLOAT32, FLOAT64, INT32, UINT8, DType
 from polysched.scop.expression import Expression, Tensor, axis, compute
@@ -31,7 +32,8 @@ def _target(site: Site) -> DType:
     if name is None:
         return UINT8
     if name not in ELEMENT_TYPES:
-        raise site.refusal(f"elements of type {name} are not had")
+        raise site.refusal(f"elements of type {name} are not had", "output_dtype",
+                           hint=f"give one of {', '.join(sorted(ELEMENT_TYPES))}")
     return ELEMENT_TYPES[name]
 
 
@@ -43,10 +45,12 @@ def _spread(site: Site) -> tuple[int, ...] | None:
     if scale.rank == 1:
         place = site.axis(site.attribute("axis", 1))
         if scale.shape[0] != own.shape[place]:
-            raise site.refusal("a scale per place of the axis is wanted", witness=f"{own} and {scale}")
+            raise site.refusal("a scale per place of the axis is wanted", 1, witness=f"{own} and {scale}",
+                               hint=f"give it {own.shape[place]} numbers, or another axis")
         return tuple(int(scale.shape[0]) if d == place else 1 for d in range(own.rank))
     if scale.rank != own.rank or not site.attribute("block_size", 0):
-        raise site.refusal("the scales do not fit", witness=f"{own} and {scale}")
+        raise site.refusal("the scales do not fit", 1, witness=f"{own} and {scale}",
+                           hint="give one number, one per place of the axis, or one per block with block_size")
     return None
 
 
@@ -59,7 +63,10 @@ def _aligned(site: Site, build: Builder, name: str) -> str:
     own, count = site.type().shape, site.type(1).shape
     index = np.arange(int(own[place])) // block
     if int(count[place]) != -(-int(own[place]) // block):
-        raise site.refusal("the blocks do not fit the data", witness=f"{site.type()} and {site.type(1)}")
+        raise site.refusal("the blocks do not fit the data", "block_size",
+                           witness=f"{site.type()} and {site.type(1)}",
+                           hint="a block_size, rounded up, divides the extent of the axis into as many blocks as "
+                                "there are scales")
     return build.op("Gather", name, build.constant(index), axis=place)
 
 
@@ -75,9 +82,9 @@ def _quantise_types(site: Site) -> tuple[TensorType, ...]:
     dtype = _target(site)
     if (dtype.is_float and not isinstance(dtype, NarrowType)) or not site.type().dtype.is_float or (
             isinstance(site.type().dtype, NarrowType)):
-        raise site.refusal(f"{site.type().dtype} is quantised to {dtype}")
+        raise site.refusal(f"{site.type().dtype} is quantised to {dtype}", 0, hint=Remedy.CONVERT)
     if site.type(1).dtype != site.type().dtype:
-        raise site.refusal("the scale has another element type than the data")
+        raise site.refusal("the scale has another element type than the data", (0, 1), hint=Remedy.AGREE)
     _divided_in(site)
     _spread(site)
     return (site.type().with_dtype(dtype),)
@@ -88,8 +95,8 @@ def _divided_in(site: Site) -> DType:
     own, precision = site.type().dtype, site.attribute("precision", 0)
     found = {0: own, **PRECISIONS}.get(precision)
     if found is None:
-        raise site.refusal("data are divided by their scale in float16, float32 or float64",
-                           witness=f"precision={precision}")
+        raise site.refusal("data are divided by their scale in float16, float32 or float64", "precision",
+                           witness=f"precision={precision}", hint="give 0, 1 (float32), 10 (float16) or 11 (float64)")
     return found
 
 
@@ -128,12 +135,14 @@ def _np_quantise(site: Site, x: np.ndarray, scale: np.ndarray, zero: np.ndarray 
 
 def _dequantise_types(site: Site) -> tuple[TensorType, ...]:
     if site.type().dtype.is_float and not isinstance(site.type().dtype, NarrowType):
-        raise site.refusal(f"{site.type().dtype} is dequantised")
+        raise site.refusal(f"{site.type().dtype} is dequantised", 0,
+                           hint="leave the node out, or quantise by QuantizeLinear before")
     if site.has(2) and site.type(2).dtype != site.type().dtype:
-        raise site.refusal("the zero point has another element type than the data")
+        raise site.refusal("the zero point has another element type than the data", (0, 2), hint=Remedy.AGREE)
     name = site.attribute("output_dtype", site.type(1).dtype.name)
     if name not in ELEMENT_TYPES:
-        raise site.refusal(f"elements of type {name} are not had")
+        raise site.refusal(f"elements of type {name} are not had", "output_dtype",
+                           hint=f"give one of {', '.join(sorted(ELEMENT_TYPES))}")
     _spread(site)
     return (site.type().with_dtype(ELEMENT_TYPES[name]),)
 
@@ -157,7 +166,8 @@ def _np_dequantise(site: Site, x: np.ndarray, scale: np.ndarray, zero: np.ndarra
 def _int_matmul_types(site: Site) -> tuple[TensorType, ...]:
     for place in (0, 1):
         if site.type(place).dtype.bits != 8 or site.type(place).dtype.is_float:
-            raise site.refusal(f"products of {site.type(place).dtype}")
+            raise site.refusal(f"products of {site.type(place).dtype}", place,
+                               hint="put a Cast or QuantizeLinear to int8 or uint8 ahead of it")
     return (TensorType(INT32, product_shape(site, site.type(0), site.type(1))),)
 
 
@@ -282,7 +292,8 @@ def _np_q_matmul(site: Site, a: np.ndarray, a_scale: np.ndarray, a_zero: np.ndar
 def _int_conv_types(site: Site) -> tuple[TensorType, ...]:
     for place in (0, 1):
         if site.type(place).dtype.bits != 8 or site.type(place).dtype.is_float:
-            raise site.refusal(f"products of {site.type(place).dtype}")
+            raise site.refusal(f"products of {site.type(place).dtype}", place,
+                               hint="put a Cast or QuantizeLinear to int8 or uint8 ahead of it")
     return (TensorType(INT32, conv_shape(site, site.type(0), site.type(1))),)
 
 
@@ -315,7 +326,8 @@ def _np_int_conv(site: Site, x: np.ndarray, w: np.ndarray, x_zero: np.ndarray | 
 def _q_conv_types(site: Site) -> tuple[TensorType, ...]:
     if site.type(1).elements != 1 or site.type(6).elements != 1 or site.type(4).elements not in (
             1, site.type(3).shape[0]):
-        raise site.refusal("one scale for data and results, and one or one per channel for the weights, are wanted")
+        raise site.refusal("one scale for data and results, and one or one per channel for the weights, are wanted",
+                           (1, 4, 6), hint="give one number each, or for the weights one per output channel")
     return (TensorType(site.type(7).dtype, conv_shape(site, site.type(0), site.type(3))),)
 
 

@@ -51,7 +51,8 @@ def _activations(site: Site) -> tuple[tuple[Activation, ...], ...]:
     plain, directions = DEFAULT[site.node.op], _directions(site)
     given = tuple(site.attribute("activations", plain * directions))
     if not set(given) <= PARAMETERS.keys() or len(given) != len(plain) * directions:
-        raise site.refusal(f"the activations {', '.join(given)}")
+        raise site.refusal(f"the activations {', '.join(map(str, given))}", "activations",
+                           hint=f"give {len(plain) * directions} of {', '.join(sorted(PARAMETERS))}")
     alphas, betas = (list(site.attribute(f"activation_{name}", ())) for name in ("alpha", "beta"))
     made = []
     for name in given:
@@ -59,7 +60,8 @@ def _activations(site: Site) -> tuple[tuple[Activation, ...], ...]:
         taken = [own.pop(0) if own else default for own, default in zip((alphas, betas), defaults, strict=False)]
         made.append(Activation(name, *taken))
     if alphas or betas:
-        raise site.refusal("more parameters of activations than these take", witness=", ".join(given))
+        raise site.refusal("more parameters of activations than these take", ("activation_alpha", "activation_beta"),
+                           witness=", ".join(given), hint="leave them out, or give as many as the activations take")
     return tuple(tuple(made[d * len(plain):(d + 1) * len(plain)]) for d in range(directions))
 
 
@@ -67,7 +69,9 @@ def _hidden_size(site: Site) -> Size:
     """The extent of a state; refused where the attribute says another."""
     hidden = site.type(R).shape[2]
     if hidden != site.attribute("hidden_size", hidden):
-        raise site.refusal(f"the hidden size is {hidden}", witness=f"hidden_size={site.attribute('hidden_size')}")
+        raise site.refusal(f"the hidden size is {hidden}", "hidden_size",
+                           witness=f"hidden_size={site.attribute('hidden_size')}",
+                           hint=f"leave it out, or give {hidden}")
     return hidden
 
 
@@ -75,20 +79,24 @@ def _types(site: Site) -> tuple[TensorType, ...]:
     x, w, r = site.type(X), site.type(W), site.type(R)
     directions, gates = _directions(site), GATES[site.node.op]
     if x.rank != 3 or w.rank != 3 or r.rank != 3 or not x.dtype.is_float:
-        raise site.refusal("floating data, weights and recurrences of three dimensions are wanted", witness=f"{x}, {w}")
+        raise site.refusal("floating data, weights and recurrences of three dimensions are wanted", (X, W, R),
+                           witness=f"{x}, {w}")
     hidden = _hidden_size(site)
     if w != w.with_shape((directions, hidden * gates, x.shape[2])) or (
             r != r.with_shape((directions, hidden * gates, hidden))):
-        raise site.refusal("the weights do not fit", witness=f"{w} and {r}")
+        raise site.refusal("the weights do not fit", (W, R), witness=f"{w} and {r}",
+                           hint=f"give them the shapes [{directions}, {hidden * gates}, {x.shape[2]}] and "
+                                f"[{directions}, {hidden * gates}, {hidden}]")
     _activations(site)
     first = bool(site.attribute("layout", 0))
     steps, batch = (x.shape[1], x.shape[0]) if first else (x.shape[0], x.shape[1])
     if site.has(LENGTHS) and (site.type(LENGTHS).shape != (batch,) or not site.type(LENGTHS).dtype.is_integer):
-        raise site.refusal("a length per sequence is wanted", witness=str(site.type(LENGTHS)))
+        raise site.refusal("a length per sequence is wanted", LENGTHS, witness=str(site.type(LENGTHS)),
+                           hint="give it one int32 per sequence of the batch")
     every = (batch, steps, directions, hidden) if first else (steps, directions, batch, hidden)
     last = (batch, directions, hidden) if first else (directions, batch, hidden)
     if steps == 0:
-        raise site.refusal("there are no steps", witness=str(x))
+        raise site.refusal("there are no steps", X, witness=str(x), hint="give it at least one step")
     _check_shapes(site, {B: (directions, 2 * gates * hidden), H0: last, C0: last, PEEPHOLES: (directions, 3 * hidden)})
     results = (x.with_shape(every), x.with_shape(last))
     return (*results, x.with_shape(last)) if site.node.op == "LSTM" else results
@@ -98,8 +106,8 @@ def _check_shapes(site: Site, shapes: Mapping[int, Sequence[SizeLike]]) -> None:
     """Refuse operands that are given in another shape or type of elements."""
     for place, shape in shapes.items():
         if site.has(place) and site.type(place) != (wanted := site.type().with_shape(shape)):
-            raise site.refusal("the biases, the states or the peepholes do not fit",
-                               witness=f"{site.type(place)}, {wanted} is wanted")
+            raise site.refusal("the biases, the states or the peepholes do not fit", place,
+                               witness=f"{site.type(place)}, {wanted} is wanted", hint=f"give it the type {wanted}")
 
 
 class _Unrolled:
@@ -188,7 +196,7 @@ def _composition(site: Site, build: Builder, *operands: str) -> tuple[str, ...]:
     x = build.op("Transpose", operands[X], perm=(1, 0, 2)) if first else operands[X]
     steps, batch = (int(e) for e in (site.type().shape[1::-1] if first else site.type().shape[:2]))
     if (count := steps * _directions(site)) > LIMITS.most_steps:
-        raise site.refusal(f"a recurrence of {count} steps is too long to be unrolled", witness=str(site.type(X)),
+        raise site.refusal(f"a recurrence of {count} steps is too long to be unrolled", X, witness=str(site.type(X)),
                            hint=f"at most {LIMITS.most_steps} steps, of both directions in all: compute in parts, or "
                                 "export it as Loop or Scan")
     every, last_h, last_c = [], [], []

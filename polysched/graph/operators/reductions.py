@@ -10,6 +10,7 @@ import numpy as np
 from polysched.graph.operators.builder import Builder
 from polysched.graph.operators.extents import extent_of
 from polysched.graph.operators.operator import Kind, Operator, Site
+from polysched.graph.values.refusals import Remedy
 from polysched.graph.values.types import TensorType
 from polysched.scop.dtypes import BOOL, FLOAT16, FLOAT32, FLOAT64, INT64, DType
 from polysched.scop.expression import Axis, Expression, Tensor, argmax, argmin, axis, compute
@@ -26,7 +27,7 @@ def reduced_axes(site: Site) -> tuple[int, ...]:
     given = site.numbers(1) if site.has(1) else ()
     if not given:
         return () if site.attribute("noop_with_empty_axes", 0) else tuple(range(rank))
-    return site.axes(given)
+    return site.axes(given, about=1)
 
 
 def _types(site: Site) -> tuple[TensorType, ...]:
@@ -140,13 +141,13 @@ def _np_open_mean(site: Site, x: np.ndarray, axes: np.ndarray | None = None) -> 
 
 def _open_types(site: Site) -> tuple[TensorType, ...]:
     if not site.type().dtype.is_float:
-        raise site.refusal(f"elements of {site.type().dtype}, floating are wanted")
+        raise site.refusal(f"elements of {site.type().dtype}, floating are wanted", 0, hint=Remedy.CONVERT)
     return _types(site)
 
 
 def _log_sum_exp(site: Site, build: Builder, x: str, reduce: Callable[[str, str], str]) -> str:
     if not site.type().dtype.is_float:
-        raise site.refusal(f"elements of {site.type().dtype}, floating are wanted")
+        raise site.refusal(f"elements of {site.type().dtype}, floating are wanted", 0, hint=Remedy.CONVERT)
     top = build.op("ReduceMax", x, *site.node.inputs[1:], **{**dict(site.node.attributes), "keepdims": 1})
     low, high = (build.constant(np.array(v, site.type().numpy)) for v in (
         np.finfo(site.type().numpy).min, np.finfo(site.type().numpy).max))
@@ -202,7 +203,8 @@ def _of_truths(name: str, op: str, reference: Callable[..., Any]) -> Operator:
     """A reduction of truth values."""
     def types(site: Site) -> tuple[TensorType, ...]:
         if site.type().dtype != BOOL:
-            raise site.refusal(f"elements of {site.type().dtype}, truth values are wanted")
+            raise site.refusal(f"elements of {site.type().dtype}, truth values are wanted", 0,
+                               hint="put a Cast to bool ahead of it")
         return _types(site)
 
     def composition(site: Site, builder: Builder, x: str, *axes: str) -> str:
@@ -220,10 +222,10 @@ TRUTHS = (_of_truths("ReduceAll", "ReduceMin", np.all), _of_truths("ReduceAny", 
 def _position_types(site: Site) -> tuple[TensorType, ...]:
     own = site.type()
     if own.dtype == BOOL:
-        raise site.refusal("positions of truth values")
+        raise site.refusal("positions of truth values", 0, hint=Remedy.CONVERT)
     axes = (site.axis(site.attribute("axis", 0)),)
     if own.shape[axes[0]] == 0:
-        raise site.refusal("the position of an extremum of nothing")
+        raise site.refusal("the position of an extremum of nothing", 0)
     return (TensorType.of(INT64, _kept_shape(own, axes, bool(site.attribute("keepdims", 1)))),)
 
 

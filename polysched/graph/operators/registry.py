@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from polysched.errors import UnsupportedGraphError
 from polysched.graph.operators import (
     approximations,
     broadcasting,
@@ -41,6 +40,7 @@ from polysched.graph.operators.families import (
 )
 from polysched.graph.operators.operator import Operator
 from polysched.graph.values.graph import Node
+from polysched.graph.values.refusals import Part, Remedy, refused
 
 FAMILIES = (elementwise, broadcasting, movement, indexing, reductions, products, windows, normalisation, quantised,
             sequential, layers, layouts, spatial, approximations, contraction, resampling, recurrent, ordering,
@@ -60,9 +60,8 @@ def operator_of(node: Node) -> Operator:
     UnsupportedGraphError : the registry has none of its name.
     """
     if node.op == training.GRADIENT:
-        raise UnsupportedGraphError("derivatives wait for the sizes that they need", where=node.where,
-                                    hint="fix sizes: polysched.compile(graph, sizes=...), --size on the command line")
+        raise refused(node, "derivatives wait for the sizes that they need", Part.SHAPES, hint=Remedy.SIZES)
     if node.op not in OPERATORS:
-        raise UnsupportedGraphError(f"there is no operator {node.op}", where=node.where,
-                                    hint="polysched.graph.operators.registry lists those that there are")
+        raise refused(node, f"there is no operator {node.op}", Part.WHOLE,
+                      hint="polysched.graph.operators.registry lists those that there are")
     return OPERATORS[node.op]

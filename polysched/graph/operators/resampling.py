@@ -44,10 +44,10 @@ def _asked(site: Site) -> tuple[list[int], list[float], list[int]]:
     if scales is not None:
         factors = [float(v) for v in scales.ravel()]
         if not all(math.isfinite(f) for f in factors):
-            raise site.refusal("a scale is not finite", witness=str(factors))
+            raise site.refusal("a scale is not finite", SCALES, witness=str(factors), hint="give finite scales")
         return axes, factors, [math.floor(b * f) for b, f in zip(before, factors, strict=True)]
     if sizes is None:
-        raise site.refusal("neither scales nor sizes are given")
+        raise site.refusal("neither scales nor sizes are given", (SCALES, SIZES), hint="give one of them")
     wanted = [int(v) for v in sizes.ravel()]
     ratios = [w / b if b else 1.0 for w, b in zip(wanted, before, strict=True)]
     policy = site.attribute("keep_aspect_ratio_policy", "stretch")
@@ -60,7 +60,7 @@ def _asked(site: Site) -> tuple[list[int], list[float], list[int]]:
 def _check_elements(site: Site) -> None:
     """Refuse whole numbers between others: ONNX does not say how they are rounded."""
     if not site.type().dtype.is_float and site.attribute("mode", "nearest") != "nearest":
-        raise site.refusal(f"elements of {site.type().dtype} between others",
+        raise site.refusal(f"elements of {site.type().dtype} between others", "mode",
                            hint="convert them by Cast, or use the mode nearest")
 
 
@@ -70,7 +70,8 @@ def _check_numbers(site: Site) -> None:
     axes = site.axes(site.attribute("axes", tuple(range(own.rank))))
     if any(v is not None and v.shape != (len(axes),)
            for v in (_operand(site, SCALES), _operand(site, SIZES))):
-        raise site.refusal("a scale or a size per axis is wanted", witness=str(own))
+        raise site.refusal("a scale or a size per axis is wanted", (SCALES, SIZES), witness=str(own),
+                           hint=f"give {len(axes)} numbers")
 
 
 def _types(site: Site) -> tuple[TensorType, ...]:
@@ -79,13 +80,15 @@ def _types(site: Site) -> tuple[TensorType, ...]:
     _check_numbers(site)
     axes, scales, extents = _asked(site)
     if site.has(ROI) and site.type(ROI).elements not in (0, 2 * len(axes)):
-        raise site.refusal("a region has a start and an end per axis", witness=str(site.type(ROI)))
+        raise site.refusal("a region has a start and an end per axis", ROI, witness=str(site.type(ROI)),
+                           hint=f"give {2 * len(axes)} numbers: the starts, then the ends")
     if any(s <= 0 for s in scales):
-        raise site.refusal("a scale is not positive", witness=str(scales))
+        raise site.refusal("a scale is not positive", SCALES, witness=str(scales), hint="give scales above 0")
     shape = list(own.shape)
     for a, e in zip(axes, extents, strict=True):
         if e and shape[a] == 0:
-            raise site.refusal("nothing is resized to something", witness=str(own))
+            raise site.refusal("nothing is resized to something", SIZES if site.has(SIZES) else SCALES,
+                               witness=str(own), hint="a dimension without elements stays without")
         shape[a] = type(shape[a]).of(e)
     return (own.with_shape(shape),)
 
@@ -107,7 +110,9 @@ def _original(site: Site, place: int, result: int, scale: float, before: int, ro
         return (place + 0.5) / scale - 0.5
     if mode == "half_pixel_symmetric":
         return before / 2 * (1 - result / length) + (place + 0.5) / scale - 0.5
-    raise site.refusal(f"coordinate_transformation_mode={mode}")
+    raise site.refusal(f"coordinate_transformation_mode={mode}", "coordinate_transformation_mode",
+                       hint="give half_pixel, half_pixel_symmetric, pytorch_half_pixel, align_corners, asymmetric "
+                            "or tf_crop_and_resize")
 
 
 def _nearest(site: Site, x: float) -> int:
@@ -118,7 +123,8 @@ def _nearest(site: Site, x: float) -> int:
         return math.floor(x + 0.5)
     if mode in ("floor", "ceil"):
         return math.floor(x) if mode == "floor" else math.ceil(x)
-    raise site.refusal(f"nearest_mode={mode}")
+    raise site.refusal(f"nearest_mode={mode}", "nearest_mode",
+                       hint="give round_prefer_floor, round_prefer_ceil, floor or ceil")
 
 
 def _cubic(distance: float, a: float) -> float:
@@ -134,7 +140,7 @@ def _taps(site: Site, x: float, scale: float) -> dict[int, float]:
     if mode == "nearest":
         return {_nearest(site, x): 1.0}
     if mode not in ("linear", "cubic"):
-        raise site.refusal(f"mode={mode}")
+        raise site.refusal(f"mode={mode}", "mode", hint="give nearest, linear or cubic")
     shrink = min(scale, 1.0) if site.attribute("antialias", 0) else 1.0
     reach = (1 if mode == "linear" else 2) / shrink
     a = site.attribute("cubic_coeff_a", -0.75)
@@ -150,7 +156,8 @@ def _check_table(site: Site, scale: float, result: int) -> None:
     reach = {"nearest": 0.5, "linear": 1.0, "cubic": 2.0}.get(site.attribute("mode", "nearest"), 1.0)
     count = result * 2 * reach / (min(scale, 1.0) if site.attribute("antialias", 0) else 1.0)
     if count > LIMITS.most_neighbours:
-        raise site.refusal("an axis has very many elements to be resized", hint=f"at most {LIMITS.most_neighbours}",
+        raise site.refusal("an axis has very many elements to be resized", SIZES if site.has(SIZES) else SCALES,
+                           hint=f"at most {LIMITS.most_neighbours}",
                            witness=f"{count:.0f} elements between which others lie")
 
 
@@ -232,7 +239,8 @@ def _factors(site: Site) -> list[float]:
     """The scales of every dimension."""
     factors = [float(v) for v in site.value(1).ravel()]
     if len(factors) != site.type().rank or not all(0 < f < math.inf for f in factors):
-        raise site.refusal("a positive scale per dimension is wanted", witness=str(factors))
+        raise site.refusal("a positive scale per dimension is wanted", 1, witness=str(factors),
+                           hint=f"give {site.type().rank} finite numbers above 0")
     return factors
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from polysched.graph.operators.extents import extent_of
 from polysched.graph.operators.operator import Kind, Operator, Site, Steps
+from polysched.graph.values.refusals import Remedy
 from polysched.graph.values.types import TensorType
 from polysched.scop.dtypes import BOOL
 from polysched.scop.expression import Expression, Tensor, axis, loop, placeholder, update, where
@@ -17,8 +18,8 @@ from polysched.scop.expression.tensors import Constant, Convert
 
 def _types(site: Site) -> tuple[TensorType, ...]:
     if site.type().dtype == BOOL:
-        raise site.refusal("truth values have no running result")
-    site.axis(_axis(site))
+        raise site.refusal("truth values have no running result", 0, hint=Remedy.CONVERT)
+    site.axis(_axis(site), about=len(site.inputs) - 1)
     return (site.type(),)
 
 
@@ -79,7 +80,8 @@ def _np_running(neutral: int, accumulate: Callable[..., Any]) -> Callable[..., n
 
 def _recurrence_types(site: Site) -> tuple[TensorType, ...]:
     if not site.type().dtype.is_float or site.type(1) != site.type():
-        raise site.refusal("two operands of one floating type are wanted", witness=f"{site.type()} and {site.type(1)}")
+        raise site.refusal("two operands of one floating type are wanted", (0, 1),
+                           witness=f"{site.type()} and {site.type(1)}")
     return _types(site)
 
 

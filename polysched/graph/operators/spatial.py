@@ -23,9 +23,11 @@ def _block(site: Site, ends: str) -> tuple[tuple[int, ...], tuple[int, ...], tup
     pairs = tuple(site.attribute(ends, (0,) * (2 * len(block))))
     if not block or min(block) < 1 or len(pairs) != 2 * len(block) or min(pairs) < 0:
         raise site.refusal(f"a block of at least 1 and two numbers of {ends} per dimension of space are wanted",
+                           ("block_shape", ends),
                            witness=f"{block}, {pairs}")
     if site.type().rank <= len(block):
-        raise site.refusal("a batch and as many dimensions as the block has are wanted", witness=str(site.type()))
+        raise site.refusal("a batch and as many dimensions as the block has are wanted", 0, witness=str(site.type()),
+                           hint=f"give it at least {len(block) + 1} dimensions")
     return block, pairs[::2], pairs[1::2]
 
 
@@ -33,7 +35,8 @@ def _to_batch_types(site: Site) -> tuple[TensorType, ...]:
     own, (block, before, behind) = site.type(), _block(site, "paddings")
     space = [e + b + a for e, b, a in zip(own.shape[1:], before, behind, strict=False)]
     if any(int(e) % k for e, k in zip(space, block, strict=True)):
-        raise site.refusal("the padded space is no multiple of the block", witness=f"{own} by {block}")
+        raise site.refusal("the padded space is no multiple of the block", ("block_shape", "paddings"),
+                           witness=f"{own} by {block}", hint="pad to multiples of the block")
     rest = own.shape[1 + len(block):]
     return (own.with_shape((own.shape[0] * math.prod(block), *(e // k for e, k in zip(space, block, strict=True)),
                             *rest)),)
@@ -66,7 +69,8 @@ def _np_to_batch(site: Site, x: np.ndarray) -> np.ndarray:
 def _to_space_types(site: Site) -> tuple[TensorType, ...]:
     own, (block, before, behind) = site.type(), _block(site, "crops")
     if int(own.shape[0]) % math.prod(block):
-        raise site.refusal("the batch is no multiple of the block", witness=f"{own} by {block}")
+        raise site.refusal("the batch is no multiple of the block", "block_shape", witness=f"{own} by {block}",
+                           hint=f"give a block whose product divides {own.shape[0]}")
     space = [e * k - b - a for e, k, b, a in zip(own.shape[1:], block, before, behind, strict=False)]
     return (own.with_shape((own.shape[0] // math.prod(block), *space, *own.shape[1 + len(block):])),)
 
@@ -102,14 +106,15 @@ def _np_to_space(site: Site, x: np.ndarray) -> np.ndarray:
 def _strides(site: Site) -> tuple[int, ...]:
     strides = tuple(site.required("strides"))
     if len(strides) != site.type().rank or any(s < 1 for s in strides):
-        raise site.refusal("a stride of at least 1 per dimension is wanted", witness=str(strides))
+        raise site.refusal("a stride of at least 1 per dimension is wanted", "strides", witness=str(strides),
+                           hint=f"give {site.type().rank} numbers of at least 1")
     return strides
 
 
 def _dilate_types(site: Site) -> tuple[TensorType, ...]:
     own = site.type()
     if any(e == 0 for e in own.shape):
-        raise site.refusal("nothing is dilated", witness=str(own))
+        raise site.refusal("nothing is dilated", 0, witness=str(own))
     return (own.with_shape([(e - 1) * s + 1 for e, s in zip(own.shape, _strides(site), strict=True)]),)
 
 
@@ -138,15 +143,16 @@ def _counts(site: Site) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The elements in front of and behind every dimension."""
     before, behind = (tuple(site.required(name)) for name in ("before", "behind"))
     if len(before) != site.type().rank or len(behind) != len(before) or min((*before, *behind), default=0) < 0:
-        raise site.refusal("before and behind have a number of at least 0 per dimension",
-                           witness=f"{before}, {behind}")
+        raise site.refusal("before and behind have a number of at least 0 per dimension", ("before", "behind"),
+                           witness=f"{before}, {behind}", hint=f"give {site.type().rank} numbers of at least 0 each")
     return before, behind
 
 
 def _constant_types(site: Site) -> tuple[TensorType, ...]:
     own, value, (before, behind) = site.type(), site.type(1), _counts(site)
     if value != own.with_shape(()):
-        raise site.refusal("the value is one element of the type of the data", witness=f"{value} in {own}")
+        raise site.refusal("the value is one element of the type of the data", 1, witness=f"{value} in {own}",
+                           hint=f"give one element of {own.dtype}, without dimensions")
     return (own.with_shape([e + b + a for e, b, a in zip(own.shape, before, behind, strict=True)]),)
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from polysched.graph.operators.builder import Builder
 from polysched.graph.operators.extents import extent_of
 from polysched.graph.operators.operator import Kind, Operator, Site, one_type
+from polysched.graph.values.refusals import Remedy
 from polysched.graph.values.sizes import Size
 from polysched.graph.values.types import TensorType
 from polysched.records import dataclass
@@ -70,17 +71,21 @@ def windows(site: Site, size: Sequence[int]) -> Windows:
     strides = per_dimension(site, "strides", rank)
     dilations = per_dimension(site, "dilations", rank)
     if any(s < 1 for s in size):
-        raise site.refusal("a window has a place at least along every dimension", witness=f"kernel_shape={list(size)}",
+        raise site.refusal("a window has a place at least along every dimension",
+                           "kernel_shape" if site.attribute("kernel_shape") else 1,
+                           witness=f"kernel_shape={list(size)}",
                            hint="give kernel_shape numbers of at least 1, or other weights")
     if len(spatial) != rank or rank == 0:
-        raise site.refusal("data with spatial dimensions are wanted", witness=str(site.type()))
+        raise site.refusal("data with spatial dimensions are wanted", 0, witness=str(site.type()),
+                           hint=f"give it {max(rank, 1) + 2} dimensions: batch, channels and those of space")
     reach = tuple(d * (s - 1) + 1 for d, s in zip(dilations, size, strict=True))
     before, behind = _padding(site, spatial, reach, strides)
     places = []
     for extent, b, a, r, s in zip(spatial, before, behind, reach, strides, strict=True):
         free = extent + b + a - r
         if free.is_constant and free.constant < 0:
-            raise site.refusal("the window is larger than the padded data", witness=str(site.type()))
+            raise site.refusal("the window is larger than the padded data", 0, witness=str(site.type()),
+                               hint="pad more, or take a shorter window, dilation or larger data")
         places.append(_rounded_up(site, extent + b, free, s) if _rounds_up(site) else free // s + 1)
     return Windows(tuple(size), strides, dilations, before, behind, tuple(places))
 
@@ -109,6 +114,7 @@ def _rounded_up(site: Site, start: Size, free: Size, stride: int) -> Size:
         return count - 1 if int((count - 1) * stride - start) >= 0 else count
     if not slack.is_constant or slack.constant >= stride:
         raise site.refusal("with ceil_mode, how many windows start in the padding behind follows from an open size",
+                           "ceil_mode",
                            witness=str(site.type()), hint="fix the size by sizes=, or pad by less than the window")
     return count if slack.constant <= 0 else start.divided_up(stride)
 
@@ -126,7 +132,8 @@ def room_in(first: int, last: int | None = None) -> Callable[[Site], tuple[Size,
 def per_dimension(site: Site, name: str, rank: int) -> tuple[int, ...]:
     found = tuple(site.attribute(name, (1,) * rank))
     if len(found) != rank or any(v < 1 for v in found):
-        raise site.refusal(f"the attribute {name} has a number of at least 1 per spatial dimension", witness=str(found))
+        raise site.refusal(f"the attribute {name} has a number of at least 1 per spatial dimension", name,
+                           witness=str(found), hint=f"give {rank} numbers of at least 1")
     return found
 
 
@@ -136,12 +143,14 @@ def _padding(site: Site, spatial: Sequence[Size], reach: Sequence[int],
     if mode in ("NOTSET", ""):
         pads = tuple(site.attribute("pads", (0,) * (2 * rank)))
         if len(pads) != 2 * rank or any(p < 0 for p in pads):
-            raise site.refusal("the attribute pads has two numbers per spatial dimension", witness=str(pads))
+            raise site.refusal("the attribute pads has two numbers per spatial dimension", "pads", witness=str(pads),
+                               hint=f"give {2 * rank} numbers of at least 0: in front of every dimension, then "
+                                    f"behind every one")
         return tuple(map(Size.of, pads[:rank])), tuple(map(Size.of, pads[rank:]))
     if mode == "VALID":
         return (Size(),) * rank, (Size(),) * rank
     if mode not in ("SAME_UPPER", "SAME_LOWER"):
-        raise site.refusal(f"auto_pad={mode}", hint="NOTSET with pads, SAME_UPPER, SAME_LOWER or VALID")
+        raise site.refusal(f"auto_pad={mode}", "auto_pad", hint="NOTSET with pads, SAME_UPPER, SAME_LOWER or VALID")
     total = [_missing(site, e, r, s) for e, r, s in zip(spatial, reach, strides, strict=True)]
     less = tuple(t // 2 for t in total)
     more = tuple(t - t // 2 for t in total)
@@ -161,7 +170,7 @@ def _missing(site: Site, extent: Size, reach: int, stride: int) -> Size:
     if reach == 1:
         return Size()
     if reach < stride:
-        raise site.refusal("the padding of windows shorter than their stride follows from an open size",
+        raise site.refusal("the padding of windows shorter than their stride follows from an open size", "auto_pad",
                            witness=str(extent), hint="fix the size by sizes=")
     return found
 
@@ -218,7 +227,9 @@ def zero(dtype: DType) -> Expression:
 def _conv_types(site: Site) -> tuple[TensorType, ...]:
     dtype = one_type(site, range(len(site.inputs)))
     if site.has(2) and site.type(2).shape != site.type(1).shape[:1]:
-        raise site.refusal("a bias per output channel is wanted", witness=str(site.type(2)))
+        raise site.refusal("a bias per output channel is wanted", 2, witness=str(site.type(2)),
+                           hint=f"give it {site.type(1).shape[0] if site.type(1).rank else 1} numbers, one per "
+                                f"output channel")
     return (TensorType(dtype, conv_shape(site, site.type(0), site.type(1))),)
 
 
@@ -231,12 +242,16 @@ def conv_shape(site: Site, x: TensorType, w: TensorType) -> tuple[Size, ...]:
     """
     groups = site.attribute("group", 1)
     if x.rank < 3 or w.rank != x.rank or groups < 1 or w.shape[1] * groups != x.shape[1]:
-        raise site.refusal("data and weights do not fit together", witness=f"{x} and {w} in {groups} groups")
+        raise site.refusal("data and weights do not fit together", (0, 1), witness=f"{x} and {w} in {groups} groups",
+                           hint="data have batch, channels and space; weights have output channels, the data's "
+                                "channels over group, and space")
     if int(w.shape[0]) % groups:
-        raise site.refusal("the output channels do not fit", witness=f"{w} in {groups} groups")
+        raise site.refusal("the output channels do not fit", "group", witness=f"{w} in {groups} groups",
+                           hint="give a divisor of the number of output channels")
     size = tuple(int(e) for e in w.shape[2:])
     if tuple(site.attribute("kernel_shape", size)) != size:
-        raise site.refusal("kernel_shape is not that of the weights", witness=str(w))
+        raise site.refusal("kernel_shape is not that of the weights", "kernel_shape", witness=str(w),
+                           hint=f"leave it out, or give {list(size)}")
     return (x.shape[0], w.shape[0], *windows(site, size).places)
 
 
@@ -300,11 +315,13 @@ def np_conv(site: Site, x: np.ndarray, w: np.ndarray, bias: np.ndarray | None = 
 def _pool_types(site: Site) -> tuple[TensorType, ...]:
     own = site.type()
     if own.rank < 3:
-        raise site.refusal("data with spatial dimensions are wanted", witness=str(own))
+        raise site.refusal("data with spatial dimensions are wanted", 0, witness=str(own),
+                           hint="give it batch, channels and at least one dimension of space")
     if site.node.op == "LpPool" and site.attribute("p", 2) < 1:
-        raise site.refusal("a norm of at least 1 is wanted", witness=str(site.attribute("p")))
+        raise site.refusal("a norm of at least 1 is wanted", "p", witness=str(site.attribute("p")),
+                           hint="give a whole number of at least 1")
     if not own.dtype.is_float and site.node.op != "MaxPool":
-        raise site.refusal(f"a mean of {own.dtype}")
+        raise site.refusal(f"a mean of {own.dtype}", 0, hint=Remedy.CONVERT)
     result = own.with_shape((*own.shape[:2], *windows(site, site.required("kernel_shape")).places))
     return (result, result.with_dtype(INT64)) if site.node.op == "MaxPool" else (result,)
 
@@ -415,7 +432,8 @@ def _counted_when_run(site: Site, build: Builder, x: str) -> str:
             site.type().shape[2:], extra, view.dilations, view.size, strict=True)]
         counts = [_rounded_up(site, e, e - r, s) for (e, r), s in zip(whole, view.strides, strict=True)]
         if tuple(counts) != view.places:   # some would start in the padding behind
-            raise site.refusal("a mean over padding whose number follows from an open size", hint="fix it by sizes=")
+            raise site.refusal("a mean over padding whose number follows from an open size", "count_include_pad",
+                               hint="fix it by sizes=")
         extents = build.op("Add", extents, build.constant(extra))
         attributes = {k: v for k, v in attributes.items() if k not in ("pads", "auto_pad")}
     shape = build.op("Concat", build.constant([1, 1]), extents, axis=0)
@@ -464,7 +482,8 @@ def _np_lp_pool(site: Site, x: np.ndarray) -> np.ndarray:
 def _global_types(site: Site) -> tuple[TensorType, ...]:
     own = site.type()
     if own.rank < 3 or not own.dtype.is_float:
-        raise site.refusal("floating data with spatial dimensions are wanted", witness=str(own))
+        raise site.refusal("floating data with spatial dimensions are wanted", 0, witness=str(own),
+                           hint="give it batch, channels and space, converted to floats by a Cast")
     return (own.with_shape((*own.shape[:2], *(1,) * (own.rank - 2))),)
 
 

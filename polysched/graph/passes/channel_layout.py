@@ -43,7 +43,8 @@ def alter_layout(graph: Graph, block: int = LIMITS.channel_block, *, wide: int =
     UsageError : a block of less than 2.
     """
     if block < 2:
-        raise UsageError("a block has at least 2 channels", witness=str(block))
+        raise UsageError("a block has at least 2 channels", witness=str(block),
+                         hint="give an even number, as many as a vector has")
     widths = (wide, block) if wide else (block,)
     return simplify_expression(fold_constants(rewritten(graph, Blocks(widths).take)))
 

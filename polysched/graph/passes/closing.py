@@ -128,7 +128,8 @@ def _is_steady(form: Form, body: Closed, outer: TypedBuilder) -> bool:
     later = np.array(True) if _origin(form.region, form.region.outputs[0]) == form.region.parameters[1] else made
     goes_on = all(value is not None and bool(value.ravel()[0]) for value in (first, later))
     if goes_on and not form.limit:
-        raise UnsupportedGraphError("the loop has no end", where=f"region {body.region.name}")
+        raise UnsupportedGraphError("the loop has no end", where=f"region {body.region.name}",
+                                    hint="give a number of iterations, or a condition that becomes false")
     return goes_on
 
 
@@ -163,7 +164,9 @@ def closed(region: Graph, around: Mapping[str, str], types: Sequence[TensorType]
     free = {n: around.get(n, n) for n in region.free}
     for name, outside in free.items():
         if outside not in inference.types:
-            raise UnsupportedGraphError(f"the value {name!r} is used before it is bound", where=f"region {region.name}")
+            raise UnsupportedGraphError(f"the value {name!r} is used before it is bound",
+                                        where=f"region {region.name}",
+                                        hint="bind it ahead of the node that has the region")
     before, free = _shapes(free, outer)
     constants = {n: inference.known[o] for n, o in free.items() if _is_plain(inference.known.get(o))}
     captured = {n: o for n, o in free.items() if n not in constants}
@@ -172,7 +175,9 @@ def closed(region: Graph, around: Mapping[str, str], types: Sequence[TensorType]
                                constants={**region.constants, **constants}, types={}))
     if whole.outputs != region.outputs:
         raise UnsupportedGraphError("a sequence is the result of what depends on data", where=f"region {region.name}",
-                                    witness=", ".join(o for o in region.outputs if o not in whole.outputs)[:200])
+                                    witness=", ".join(o for o in region.outputs if o not in whole.outputs)[:200],
+                                    hint="let the region end with a tensor, for instance by SequenceAt or "
+                                         "ConcatFromSequence")
     return Closed(region=whole.but(inputs=(), parameters=tuple(n for n, _ in inputs)), inferred=infer(whole),
                   captured=tuple(captured.values()))
 

@@ -19,6 +19,7 @@ from polysched.graph.operators.families.sequences import MAP, STRUCTURED
 from polysched.graph.passes.closing import Form, closed_branch, closed_loop
 from polysched.graph.passes.names import fresh_names
 from polysched.graph.values.graph import Graph, Node
+from polysched.graph.values.refusals import Part, Remedy, refused
 from polysched.graph.values.sizes import Size
 from polysched.records import dataclass
 from polysched.scop.dtypes import BOOL, INT64
@@ -112,7 +113,9 @@ class Resolving(TypedBuilder):
         resolve = {IF: self.branch, LOOP: self.loop, SCAN: self.scan, CALL: self.call}[node.op]
         for name in node.inputs:
             if name and name not in self.inference.types and name not in self.structures.of:
-                raise UnsupportedGraphError(f"the value {name!r} is used before it is bound", where=node.where)
+                raise refused(node, f"the value {name!r} is used before it is bound",
+                              tuple(p for p, n in enumerate(node.inputs) if n == name),
+                              hint="bind it ahead of the node: an input, a constant or an earlier node's result")
         for name, result in zip(node.outputs, resolve(node), strict=False):
             if name:
                 self.take(Node.of("Identity", (result,), (name,), name=node.name))
@@ -122,10 +125,11 @@ class Resolving(TypedBuilder):
         structures, first = self.structures, self.structures.sequence(node)
         if len(node.regions) != 1 or len(node.regions[0].parameters) != len(node.inputs) or (
                 len(node.regions[0].outputs) != len(node.outputs)):
-            raise structures.refusal(node, "operands, results and the body do not fit together")
+            raise refused(node, "operands, results and the body do not fit together", Part.WHOLE)
         others = {name: structures.sequence(node, p) for p, name in enumerate(node.inputs) if name in structures.of}
         if any(len(other) != len(first) for other in others.values()):
-            raise structures.refusal(node, "sequences of different lengths are mapped together")
+            raise refused(node, "sequences of different lengths are mapped together", Part.WHOLE,
+                          hint="give sequences of one length")
         rows = [self.region(node.regions[0], [others[n][k] if n in others else n for n in node.inputs], node.where)
                 for k in range(len(first))]
         for place, output in enumerate(node.outputs):
@@ -176,9 +180,8 @@ class Resolving(TypedBuilder):
             return close()
         except UnsupportedGraphError as error:
             del self.nodes[before:]
-            raise UnsupportedGraphError(f"{reason}, and it is not compiled: {error.problem}", where=node.where,
-                                        witness=error.witness,
-                                        hint="give the value by values= when the graph is compiled") from None
+            raise refused(node, f"{reason}, and it is not compiled: {error.problem}", Part.WHOLE,
+                          witness=error.witness, hint=Remedy.VALUES) from None
 
     def resolved(self, region: Graph) -> Graph:
         """A region that runs when the model does, as `resolve_control` has it."""
@@ -328,7 +331,8 @@ class Resolving(TypedBuilder):
     def stacked(self, values: Sequence[str], axis: int, node: Node) -> str:
         """Values of all iterations along a new axis."""
         if not values:
-            raise UnsupportedGraphError("a loop without iterations stacks values of no known type", where=node.where)
+            raise refused(node, "a loop without iterations stacks values of no known type", Part.WHOLE,
+                          hint="give a number of iterations of at least 1")
         place = self.constant(np.array([axis], np.int64))
         return self.op("Concat", *(self.op("Unsqueeze", v, place) for v in values), axis=axis)
 

@@ -10,6 +10,7 @@ from polysched.graph.limits import LIMITS
 from polysched.graph.operators.registry import operator_of
 from polysched.graph.passes.rewriting import Rewriting, rewritten
 from polysched.graph.values.graph import Graph, Node
+from polysched.graph.values.refusals import Remedy
 from polysched.scop.dtypes import FLOAT16
 
 
@@ -28,7 +29,8 @@ def expand_compositions(graph: Graph) -> Graph:
         if all(operator_of(node).composition is None for node in graph.nodes):
             return graph
         graph = rewritten(graph, _composed)
-    raise UnsupportedGraphError("compositions contain each other without end", where=f"graph {graph.name}")
+    raise UnsupportedGraphError("compositions contain each other without end", where=f"graph {graph.name}",
+                                hint=Remedy.FAULT.value)
 
 
 def _composed(node: Node, rw: Rewriting) -> Sequence[str] | None:

@@ -14,6 +14,7 @@ from polysched.graph.passes.control import renamed
 from polysched.graph.passes.dead_code import remove_dead_code
 from polysched.graph.passes.names import fresh_names
 from polysched.graph.values.graph import Graph, Node
+from polysched.graph.values.refusals import Remedy
 from polysched.graph.values.types import TensorType
 
 Rule: TypeAlias = "Callable[[Node, Rewriting], Sequence[str] | None]"
@@ -65,7 +66,8 @@ class Rewriting(TypedBuilder):
     def type(self, name: str) -> TensorType:
         """The type of a value so far."""
         if name not in self.inference.types:
-            raise UnsupportedGraphError(f"the value {name!r} is used before it is bound")
+            raise UnsupportedGraphError(f"the value {name!r} is used before it is bound",
+                                        hint="bind it ahead of its use")
         return self.inference.types[name]
 
     def result(self, node: Node) -> TensorType:
@@ -104,7 +106,8 @@ def until_nothing_fits(graph: Graph, *rules: Rule) -> Graph:
         graph = rewriting.run(rules)
         if not rewriting.applied:
             return graph
-    raise UnsupportedGraphError("the rules of a pass do not come to an end", where=f"graph {graph.name}")
+    raise UnsupportedGraphError("the rules of a pass do not come to an end", where=f"graph {graph.name}",
+                                hint=Remedy.FAULT.value)
 
 
 def with_outputs(graph: Graph, names: Mapping[str, str]) -> Graph:

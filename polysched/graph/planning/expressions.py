@@ -12,6 +12,7 @@ from polysched.graph.operators.operator import Site, Steps
 from polysched.graph.operators.registry import operator_of
 from polysched.graph.planning.partition import PADDED, takes_epilogue
 from polysched.graph.values.graph import Graph, Node
+from polysched.graph.values.refusals import Part, Remedy, refused
 from polysched.graph.values.types import TensorType
 from polysched.records import dataclass
 from polysched.scop.dtypes import BOOL
@@ -60,7 +61,8 @@ class _Fragment:
         made = [self.seen(name, f"y{place}") for place, name in enumerate(inner)]
         last = self.last(node, len(inner))
         if made and isinstance(last, Steps):
-            raise UnsupportedGraphError("an operator that updates in place is a kernel of its own", where=node.where)
+            raise refused(node, "an operator that updates in place is a kernel of its own", Part.WHOLE,
+                          hint=Remedy.FAULT)
         return last if isinstance(last, Steps) else (*made, *last)
 
     def seen(self, name: str, own: str) -> Tensor:
@@ -139,7 +141,8 @@ class _Fragment:
         assert operator.expression is not None
         made = operator.expression(self.site(node), *operands)
         if isinstance(made, Steps):
-            raise UnsupportedGraphError("an operator that updates in place is a kernel of its own", where=node.where)
+            raise refused(node, "an operator that updates in place is a kernel of its own", Part.WHOLE,
+                          hint=Remedy.FAULT)
         own = (made if isinstance(made, tuple) else (made,))[node.outputs.index(name)]
         return Tensor(name, own.shape, own.dtype, own.definition)
 
@@ -158,7 +161,8 @@ class _Fragment:
             dtype = site.output.dtype
             return made if _is_of(made, dtype) else made.astype(dtype)
         if operator.moves is None:
-            raise UnsupportedGraphError("the operator has no tensor expression", where=node.where)
+            raise refused(node, "the operator has no tensor expression", Part.WHOLE,
+                          hint=Remedy.FAULT)
         move = operator.moves(site)[0][0]
         return self.element(node.inputs[move.operand], tuple(_place(p, indices) for p in move.source))
 
@@ -206,7 +210,8 @@ def _is_of(expression: Expression, dtype: object) -> bool:
 
 def _constant(array: np.ndarray, its_type: TensorType) -> Expression:
     if array.size != 1:
-        raise UnsupportedGraphError("a constant of a kernel has one element", witness=str(its_type))
+        raise UnsupportedGraphError("a constant of a kernel has one element", witness=str(its_type),
+                                    hint=Remedy.FAULT.value)
     value = array.ravel()[0].item()
     if its_type.dtype == BOOL:
         return not_equal(Convert(Constant(int(value)), BOOL_AS), 0)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from bisect import insort
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 
 from polysched.graph.limits import LIMITS
 from polysched.records import dataclass
@@ -81,8 +82,11 @@ def arena_of(buffers: Sequence[Buffer]) -> Arena:
 
 def most_at_once(buffers: Sequence[Buffer]) -> int:
     """The most bytes that live at one step."""
-    steps = {b.first for b in buffers}
-    return max((sum(rounded(b.bytes) for b in buffers if b.first <= s <= b.last) for s in steps), default=0)
+    changes: dict[int, int] = {}
+    for buffer in buffers:
+        changes[buffer.first] = changes.get(buffer.first, 0) + rounded(buffer.bytes)
+        changes[buffer.last + 1] = changes.get(buffer.last + 1, 0) - rounded(buffer.bytes)
+    return max(accumulate(changes[step] for step in sorted(changes)), default=0)
 
 
 def attempts(count: int) -> int:

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from polysched.errors import UnsupportedGraphError
 from polysched.graph.evaluation.inference import Inferred, site_of
 from polysched.graph.limits import LIMITS
 from polysched.graph.operators.operator import Kind, Site
 from polysched.graph.operators.registry import operator_of
 from polysched.graph.values.graph import Graph, Node
+from polysched.graph.values.refusals import Part, refused
 from polysched.graph.values.sizes import Size
 from polysched.graph.values.types import TensorType
 from polysched.records import dataclass
@@ -216,12 +216,12 @@ def _check_sizes(group: Group, fragment: Graph) -> None:
     """Refuse a kernel that is told sizes that are open, and one of an operator that no kernel computes."""
     operator = operator_of(group.last)
     if operator.expression is None and operator.element is None and operator.moves is None:
-        raise UnsupportedGraphError("the operator has no tensor expression", where=group.last.where)
+        raise refused(group.last, "the operator has no tensor expression", Part.WHOLE,
+                      hint="islands: polysched.compile(graph, islands='allow'), --islands allow on the command line")
     for array in fragment.constants.values():
         if array.dtype == object:
-            raise UnsupportedGraphError("an operand that decides about shapes follows from an open size",
-                                        where=group.last.where, witness=str(list(array.ravel())),
-                                        hint="fix the size by sizes=")
+            raise refused(group.last, "an operand that decides about shapes follows from an open size", Part.SHAPES,
+                          witness=str(list(array.ravel())), hint="fix the size by sizes=")
 
 
 def _named(graph: Graph, group: Group, inferred: Inferred) -> _Names:

@@ -12,6 +12,7 @@ from typing import Any
 from polysched.errors import ModelFileError, UnsupportedGraphError
 from polysched.graph.limits import LIMITS
 from polysched.graph.operators.registry import DOMAINS
+from polysched.graph.values.refusals import definition
 from polysched.records import dataclass
 
 _ELSEWHERE = frozenset().union(*DOMAINS.values())
@@ -71,14 +72,16 @@ def check_node(proto: Any, where: str) -> None:
     if len(proto.input) > signature.most_operands or len(proto.output) > signature.most_results:
         raise UnsupportedGraphError(
             f"{proto.op_type} has at most {signature.most_operands} operands and {signature.most_results} results",
-            where=where, witness=f"{len(proto.input)} operands and {len(proto.output)} results")
+            where=where, witness=f"{len(proto.input)} operands and {len(proto.output)} results",
+                                    hint=f"give fewer; {definition(proto.op_type)}")
     seen: set[str] = set()
     for attribute in proto.attribute:
         kinds = signature.kinds.get(attribute.name)
         if kinds is None:
-            raise UnsupportedGraphError(f"{proto.op_type} has no attribute {attribute.name[:80]!r}", where=where)
+            raise UnsupportedGraphError(f"{proto.op_type} has no attribute {attribute.name[:80]!r}", where=where,
+                                        hint=f"leave it out: {definition(proto.op_type)}")
         if attribute.name in seen:
-            raise ModelFileError(f"the attribute {attribute.name} is given twice", where=where)
+            raise ModelFileError(f"the attribute {attribute.name} is given twice", where=where, hint="give it once")
         seen.add(attribute.name)
         if max(len(attribute.s), len(attribute.ints), len(attribute.floats), len(attribute.strings)) > (
                 LIMITS.most_attribute_elements) and proto.op_type != "Constant":
@@ -88,4 +91,5 @@ def check_node(proto: Any, where: str) -> None:
             name = onnx.AttributeProto.AttributeType.Name
             wanted = " or ".join(sorted(name(kind) for kind in kinds))
             raise ModelFileError(f"the attribute {attribute.name} is no {wanted}", where=where,
-                                 witness=name(attribute.type) if attribute.type else "no type")
+                                 witness=name(attribute.type) if attribute.type else "no type",
+                                 hint=f"give it as {wanted}: {definition(proto.op_type)}")

@@ -32,10 +32,11 @@ def tensor_array(tensor: Any, folder: Path | None, apart: Mapping[bytes, np.ndar
     count = 1
     for extent in tensor.dims:
         if extent < 0:
-            raise ModelFileError("an extent is negative", where=where)
+            raise ModelFileError("an extent is negative", where=where, hint="give an extent of at least 0 in dims")
         count *= extent
     if count * 8 > LIMITS.most_bytes:
-        raise ModelFileError("the constant is larger than a model may have", where=where, witness=f"{count} elements")
+        raise ModelFileError("the constant is larger than a model may have", where=where, witness=f"{count} elements",
+                             hint=f"at most {LIMITS.most_bytes} bytes of 8 each element")
     if tensor.data_type == onnx.TensorProto.STRING:
         raise UnsupportedGraphError("strings are not had", where=where, hint=NO_STRINGS)
     if tensor.data_location == onnx.TensorProto.EXTERNAL:
@@ -47,7 +48,9 @@ def tensor_array(tensor: Any, folder: Path | None, apart: Mapping[bytes, np.ndar
         array: np.ndarray = onnx.numpy_helper.to_array(tensor)
     except (ValueError, TypeError, KeyError) as error:
         raise ModelFileError("the constant's data does not fit its type and shape", where=where,
-                             witness=str(error)[:200]) from None
+                             witness=str(error)[:200],
+                             hint="give as many elements as dims say, in raw_data or in the field of the element "
+                                  "type") from None
     return array
 
 
@@ -56,21 +59,29 @@ def _external(tensor: Any, folder: Path | None, count: int, where: str) -> np.nd
     import onnx
     entries = {e.key: e.value for e in tensor.external_data}
     if folder is None:
-        raise ModelFileError("the constant lies in another file, and the model in none", where=where)
+        raise ModelFileError("the constant lies in another file, and the model in none", where=where,
+                             hint="load it by its path, load(path), or store it in the model: onnx.save(model, "
+                                  "path, save_as_external_data=False)")
     location = entries.get("location", "")
     path = _inside(folder, location)
     if path is None:
         raise ModelFileError("the constant's data must lie in a file in the model's folder", where=where,
-                             witness=location[:200])
+                             witness=location[:200],
+                             hint="store it beside the model, without .. and links: onnx.save(model, path, "
+                                  "save_as_external_data=True)")
     try:
         dtype = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type))
         width = _width(dtype)
         offset, size = int(entries.get("offset", 0)), -(-count * width // 8)
     except (KeyError, ValueError) as error:
-        raise ModelFileError("the constant's place is not understood", where=where, witness=str(error)) from None
+        raise ModelFileError("the constant's place is not understood", where=where, witness=str(error),
+                             hint="give offset and length in bytes, as onnx.save(model, path, "
+                                  "save_as_external_data=True) does") from None
     if offset < 0 or offset + size > path.stat().st_size or int(entries.get("length", size)) != size:
         raise ModelFileError("the constant's data is not wholly in its file", where=where,
-                             witness=f"{size} bytes from {offset} on")
+                             witness=f"{size} bytes from {offset} on",
+                             hint="copy the whole file beside the model, or write it anew: onnx.save(model, path, "
+                                  "save_as_external_data=True)")
     if not count:
         return np.empty(tuple(tensor.dims), dtype)
     if width < dtype.itemsize * 8:

@@ -42,7 +42,9 @@ def inlined(proto: Any, version: int) -> Any:
         with_bodies(own, version)
         return inliner.inline_selected_functions(own, known, exclude=True, inline_schema_functions=True)
     except (RuntimeError, ValueError, onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
-        raise ModelFileError("the functions of the model cannot be inlined", witness=str(error)[:300]) from None
+        raise ModelFileError("the functions of the model cannot be inlined", witness=str(error)[:300],
+                             hint="the functions, or what calls them, contradict each other: "
+                                  "onnx.checker.check_model(path, full_check=True) says more") from None
 
 
 def _nodes(graph: Any) -> Iterator[Any]:
@@ -69,7 +71,7 @@ def check_text(name: Any) -> None:
     except UnicodeEncodeError:
         plain = False
     if not plain:
-        raise ModelFileError("a name of the model is no UTF-8", witness=repr(name)[:80])
+        raise ModelFileError("a name of the model is no UTF-8", witness=repr(name)[:80], hint="write names as UTF-8")
 
 
 def _inlined_nodes(proto: Any) -> int:
@@ -92,7 +94,8 @@ def _inlined_nodes(proto: Any) -> int:
                 count += counts[called]
             else:
                 if called == key or any(called == other for other, _, _ in open_calls):
-                    raise ModelFileError("a function calls itself", where=f"function {called[1]}")
+                    raise ModelFileError("a function calls itself", where=f"function {called[1]}",
+                                         hint="inline it where the model is made: ONNX's functions do not recur")
                 open_calls += [(key, _and(node, left), count), (called, _nodes(functions[called]), 0)]
                 break
         else:

@@ -24,7 +24,7 @@ from polysched.graph.reading.checked_nodes import check_node
 from polysched.graph.reading.external_data import NO_STRINGS, tensor_array
 from polysched.graph.reading.functions import STANDARD, check_text, inlined
 from polysched.graph.reading.older_forms import modernised
-from polysched.graph.values.element_types import element_type
+from polysched.graph.values.element_types import ELEMENT_TYPES, element_type
 from polysched.graph.values.graph import Attribute, Graph, Node
 from polysched.graph.values.sizes import Size
 from polysched.graph.values.types import TensorType
@@ -34,7 +34,7 @@ from polysched.scop.box_points import MOST_DIMENSIONS
 if TYPE_CHECKING:
     import onnx
 
-NO_ONNX = "the package onnx is missing; install it: python -m pip install 'polysched[onnx]'"
+NO_ONNX = "the package onnx is missing"
 STRUCTURES = ("sequence_type", "optional_type")
 UNKNOWN = -1
 """What some exporters write as an extent that is not known."""
@@ -60,7 +60,7 @@ def load(model: str | Path | bytes | onnx.ModelProto, *, elements: Mapping[str, 
     try:
         import onnx
     except ImportError:
-        raise ModelFileError(NO_ONNX) from None
+        raise ModelFileError(NO_ONNX, hint="python -m pip install 'polysched[onnx]'") from None
     proto, folder, apart = _parsed(model, onnx)
     version = _version(proto, onnx)
     proto = inlined(proto, version)
@@ -107,15 +107,18 @@ def _parsed(model: Any, onnx: Any) -> tuple[Any, Path | None, dict[bytes, np.nda
         try:
             read = read_apart(Path(model))
         except OSError as error:
-            raise ModelFileError(f"cannot read the model: {error.strerror}", where=where) from None
+            raise ModelFileError(f"cannot read the model: {error.strerror}", where=where,
+                                 hint="name a file that is there and may be read") from None
         model, arrays = read.message, read.arrays
     proto = onnx.ModelProto()
     try:
         proto.ParseFromString(model)
     except DecodeError as error:
-        raise ModelFileError("the file is no ONNX model", where=where, witness=str(error)) from None
+        raise ModelFileError("the file is no ONNX model", where=where, witness=str(error),
+                             hint="name a .onnx file that was written whole") from None
     if not proto.HasField("graph") or not proto.opset_import:
-        raise ModelFileError("the file is no ONNX model: it has no graph or no operator set", where=where)
+        raise ModelFileError("the file is no ONNX model: it has no graph or no operator set", where=where,
+                             hint="export it anew: onnx.checker.check_model(path) says more")
     return proto, folder, arrays
 
 
@@ -144,7 +147,8 @@ class _Reader:
             check_text(named.name)
         constants = {t.name: self.array(t) for t in proto.initializer}
         if len(proto.sparse_initializer):
-            raise UnsupportedGraphError("sparse constants are not had", where=f"graph {proto.name}")
+            raise UnsupportedGraphError("sparse constants are not had", where=f"graph {proto.name}",
+                                        hint="store them as dense constants")
         given = [v for v in proto.input if v.name not in constants]
         inputs: list[tuple[str, TensorType]] = []
         nodes: list[Node] = []
@@ -191,7 +195,8 @@ class _Reader:
         import onnx
         if not value.type.HasField("tensor_type"):
             raise UnsupportedGraphError(f"the input is a {value.type.WhichOneof('value') or 'value without a type'}, "
-                                        "not a tensor", where=f"input {value.name!r}")
+                                        "not a tensor", where=f"input {value.name!r}",
+                                        hint="declare it as a tensor of numbers")
         tensor = value.type.tensor_type
         dtype = element_type(_numpy_type(onnx, tensor.elem_type))
         if dtype is None:
@@ -200,13 +205,16 @@ class _Reader:
             raise ModelFileError(f"a value has {len(tensor.shape.dim)} dimensions", where=f"input {value.name!r}",
                                  hint=f"at most {MOST_DIMENSIONS}")
         if not tensor.HasField("shape"):
-            raise UnsupportedGraphError("the number of dimensions is not known", where=f"input {value.name!r}")
+            raise UnsupportedGraphError("the number of dimensions is not known", where=f"input {value.name!r}",
+                                        hint="declare its shape, with a name for each extent that is open: "
+                                             "onnx.shape_inference may know it")
         return TensorType.of(dtype, [self.extent(value.name, d) for d in tensor.shape.dim])
 
     def extent(self, name: str, dimension: Any) -> Size:
         if dimension.HasField("dim_value") and dimension.dim_value != UNKNOWN:
             if dimension.dim_value < 0:
-                raise ModelFileError("an extent is negative", where=f"input {name!r}")
+                raise ModelFileError("an extent is negative", where=f"input {name!r}",
+                                     hint="give a number of at least 0, or a name for an extent that is open")
             return Size(dimension.dim_value)
         self.fresh += 1
         return Size.symbol(dimension.dim_param or f"{name}_{self.fresh}")
@@ -220,7 +228,8 @@ class _Reader:
         check_node(proto, where)
         if proto.op_type == "Constant":
             if len(proto.output) != 1:
-                raise ModelFileError("a constant has one result", where=where, witness=f"{len(proto.output)} results")
+                raise ModelFileError("a constant has one result", where=where, witness=f"{len(proto.output)} results",
+                                     hint="bind one result")
             constants[proto.output[0]] = self.constant(proto, where)
             return
         attributes: dict[str, Attribute] = {}
@@ -244,7 +253,9 @@ class _Reader:
     def constant(self, proto: Any, where: str) -> np.ndarray:
         """The value of a Constant node."""
         if len(proto.attribute) != 1:
-            raise ModelFileError("a constant has one value", where=where, witness=f"{len(proto.attribute)} attributes")
+            raise ModelFileError("a constant has one value", where=where,
+                                 witness=f"{len(proto.attribute)} attributes",
+                                 hint="give one of value, value_float, value_floats, value_int and value_ints")
         for a in proto.attribute:
             if a.name == "value":
                 return self.array(a.t)
@@ -260,7 +271,9 @@ class _Reader:
         kinds = onnx.AttributeProto
         if proto.ref_attr_name:
             raise UnsupportedGraphError(f"the attribute {proto.name} is that of a function that is not there",
-                                        where=where)
+                                        where=where,
+                                        hint="inline the functions where the model is made: "
+                                             "onnx.inliner.inline_local_functions(model)")
         if op in ("Cast", "ConstantOfShape", "EyeLike", "BitCast", "QuantizeLinear",
                   "DequantizeLinear", "MelWeightMatrix") and proto.name in (
                       "to", "dtype", "output_dtype", "output_datatype") and proto.type == kinds.INT:
@@ -281,12 +294,13 @@ class _Reader:
             return {"value": value.ravel()[0].item(), "dtype": value.dtype.name}
         if proto.type == kinds.TYPE_PROTO and op == "Optional":
             return {}   # what it would hold: it holds nothing
-        raise UnsupportedGraphError(f"the attribute {proto.name} is of a kind that is not had", where=where)
+        raise UnsupportedGraphError(f"the attribute {proto.name} is of a kind that is not had", where=where,
+                                    hint="give it as numbers, strings, a tensor or a graph")
 
 
 def _other_elements(name: str, where: str) -> UnsupportedGraphError:
     """What to raise for elements of a type that no graph has."""
-    hint = NO_STRINGS if name == "string" else None
+    hint = NO_STRINGS if name == "string" else f"export with one of {', '.join(sorted(ELEMENT_TYPES))}"
     if name.startswith("complex"):
         hint = "give real and imaginary parts as a last dimension of 2, as DFT has them"
     return UnsupportedGraphError(f"elements of type {name} are not had", where=where, hint=hint)

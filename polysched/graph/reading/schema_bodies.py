@@ -12,6 +12,7 @@ from typing import Any
 
 from polysched.errors import ModelFileError
 from polysched.graph.operators.registry import OPERATORS
+from polysched.graph.values.refusals import definition
 
 DOMAIN = "polysched.bodies"
 
@@ -57,14 +58,16 @@ def _body(node: Any, number: int, version: int, types: Mapping[str, Any], onnx: 
     where = f"node {node.name or next(iter(node.output), '')!r} ({node.op_type})"
     operands = [types.get(name) if name else onnx.TypeProto() for name in node.input]
     if any(t is None for t in operands):
-        raise ModelFileError("the type of an operand is not known", where=where, witness=", ".join(node.input)[:200])
+        raise ModelFileError("the type of an operand is not known", where=where, witness=", ".join(node.input)[:200],
+                             hint="bind it ahead of the node; onnx.shape_inference.infer_shapes(model, "
+                                  "strict_mode=True) says more")
     try:
         text = schema.get_context_dependent_function_with_opset_version(
             max((v for v in versions if v <= version), default=min(versions)), node.SerializeToString(),
             [t.SerializeToString() for t in operands if t is not None])
     except (RuntimeError, ValueError, onnx.shape_inference.InferenceError) as error:
         raise ModelFileError("the operator has no body for such operands", where=where,
-                             witness=str(error)[:300]) from None
+                             witness=str(error)[:300], hint=f"correct the node: {definition(node.op_type)}") from None
     body = onnx.FunctionProto.FromString(text)
     body.domain, body.name = DOMAIN, f"{node.op_type}_{number}"
     for own in body.opset_import:   # an older body serves up to the next one that the schema has
@@ -127,4 +130,5 @@ def _inferred(proto: Any, onnx: Any) -> Any:
     try:
         return onnx.shape_inference.infer_shapes(proto).graph
     except (RuntimeError, ValueError, onnx.shape_inference.InferenceError) as error:
-        raise ModelFileError("the types of the model do not fit together", witness=str(error)[:300]) from None
+        raise ModelFileError("the types of the model do not fit together", witness=str(error)[:300],
+                             hint="onnx.checker.check_model(path, full_check=True) says more") from None

@@ -14,7 +14,7 @@ from polysched.errors import ModelFileError
 from polysched.graph.reading.onnx_reader import load
 from polysched.graph.values.graph import Graph
 
-NO_TORCH = "the packages torch and onnxscript are wanted; install them: python -m pip install 'polysched[torch]'"
+NO_TORCH = "the packages torch and onnxscript are wanted"
 
 
 def from_torch(module: Any, example_inputs: Any, *, dynamic_shapes: Mapping[str, Any] | Sequence[Any] | None
@@ -36,7 +36,7 @@ def from_torch(module: Any, example_inputs: Any, *, dynamic_shapes: Mapping[str,
         importlib.import_module("onnxscript")   # torch.onnx.export needs it
         torch = importlib.import_module("torch")
     except ImportError as error:
-        raise ModelFileError(NO_TORCH, witness=str(error)) from None
+        raise ModelFileError(NO_TORCH, witness=str(error), hint="python -m pip install 'polysched[torch]'") from None
     examples = (example_inputs,) if isinstance(example_inputs, torch.Tensor) else tuple(example_inputs)
     was_training = module.training
     module.eval()
@@ -60,6 +60,8 @@ def _exported(torch: Any, module: Any, inputs: tuple[Any, ...], dynamic_shapes: 
             return torch.onnx.export(program, dynamo=True, verbose=False).model_proto
     except (RuntimeError, ValueError, TypeError, torch._dynamo.exc.UserError) as error:
         raise ModelFileError("the module cannot be exported", where=type(module).__name__,
-                             witness=str(error).strip().splitlines()[0][:300] if str(error).strip() else None) from None
+                             witness=str(error).strip().splitlines()[0][:300] if str(error).strip() else None,
+                             hint="torch.export.export(module, inputs) alone says where it fails; conditions on "
+                                  "data are written by torch.cond or torch.where") from None
     finally:
         logger.setLevel(level)

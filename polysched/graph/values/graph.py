@@ -89,10 +89,12 @@ class Graph:
         for name in [*dict(self.inputs), *self.parameters, *self.constants,
                      *(o for n in self.nodes for o in n.outputs if o)]:
             if name in bound:
-                raise UnsupportedGraphError(f"the value {name!r} is bound twice", where=f"graph {self.name}")
+                raise UnsupportedGraphError(f"the value {name!r} is bound twice", where=f"graph {self.name}",
+                                            hint="give each value a name of its own")
             bound.add(name)
         if len(dict(self.inputs)) != len(self.inputs):
-            raise UnsupportedGraphError("two inputs have one name", where=f"graph {self.name}")
+            raise UnsupportedGraphError("two inputs have one name", where=f"graph {self.name}",
+                                        hint="give each input a name of its own")
 
     def type_of(self, name: str) -> TensorType:
         """The type of an input, a constant, or a value whose type was inferred.
@@ -107,7 +109,8 @@ class Graph:
         if name in self.constants:
             return TensorType.of_array(self.constants[name])
         if name not in self.types:
-            raise UnsupportedGraphError(f"the type of {name!r} is not known", where=f"graph {self.name}")
+            raise UnsupportedGraphError(f"the type of {name!r} is not known", where=f"graph {self.name}",
+                                        hint="infer types first: polysched.graph.passes.registry.PASSES['infer_types']")
         return self.types[name]
 
     @property

@@ -113,7 +113,7 @@ class Size:
     def __floordiv__(self, other: SizeLike) -> Size:
         divisor = int(Size.of(other))
         if divisor == 0:
-            raise UnsupportedGraphError(f"the size {self} is divided by 0")
+            raise UnsupportedGraphError(f"the size {self} is divided by 0", hint="divide by a number that is not 0")
         if divisor < 0:
             return (-self) // -divisor
         if divisor == 1:

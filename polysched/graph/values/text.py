@@ -152,7 +152,8 @@ class _Parser:
         """What to raise where something else was wanted."""
         line = self.text.count("\n", 0, self.place) + 1
         return UnsupportedGraphError(f"the text is no graph: {wanted} is wanted", where=f"line {line}",
-                                     witness=self.token or "the end")
+                                     witness=self.token or "the end",
+                                     hint="write it as to_text(graph) does: polysched/graph/README.md shows the form")
 
     def end(self) -> None:
         """Nothing may follow."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from polysched.errors import UnsupportedGraphError
-from polysched.graph.values.element_types import array_type, element_type
+from polysched.graph.values.element_types import ELEMENT_TYPES, array_type, element_type
 from polysched.graph.values.sizes import Size, SizeLike, product
 from polysched.records import dataclass
 from polysched.scop.dtypes import LONGDOUBLE, DType
@@ -29,7 +29,7 @@ class TensorType(OneLine):
 
     def __post_init__(self) -> None:
         if self.dtype == LONGDOUBLE:
-            raise UnsupportedGraphError(f"elements of type {self.dtype} are not had")
+            raise UnsupportedGraphError(f"elements of type {self.dtype} are not had", hint="convert to float64")
 
     @staticmethod
     def of(dtype: DType, shape: Sequence[SizeLike]) -> TensorType:
@@ -41,7 +41,8 @@ class TensorType(OneLine):
         """The type of a NumPy array."""
         dtype = element_type(array.dtype)
         if dtype is None:
-            raise UnsupportedGraphError(f"elements of type {array.dtype} are not had")
+            raise UnsupportedGraphError(f"elements of type {array.dtype} are not had",
+                                        hint=f"element types are {', '.join(sorted(ELEMENT_TYPES))}")
         return TensorType.of(dtype, array.shape)
 
     @property

@@ -33,7 +33,9 @@ def test_elements_of_too_many_cases_go_one_by_one_or_are_refused(monkeypatch: py
     plain = text_of("jacobi")
     assert "polysched_last" in usual
     assert "polysched_last" not in plain
-    assert "a is not spoilt" in plain.lower()
+    assert "#ifdef POLYSCHED_POISON" in plain
+    monkeypatch.setattr(region, "LIMITS", replace(region.LIMITS, poison_operations=1))
+    assert "a is not spoilt" in text_of("jacobi").lower()
     monkeypatch.setattr(region, "LIMITS", replace(region.LIMITS, message_operations=1))
     with pytest.raises(BudgetExceededError, match="too many cases") as refusal:
         text_of("jacobi")
@@ -73,6 +75,15 @@ def test_local_arrays_live_through_all_steps_that_read_them() -> None:
     text = distributed_text(made, part.source)
     for name in longer:
         assert f"free({name});" in text
+
+
+def test_marks_of_register_tiles_without_a_nest_are_no_tiles() -> None:
+    scop = from_c_text("void f(int n, float A[n][n], float B[n][n], float C[n][n], char m[n]) {\n#pragma scop\n"
+                       "for (int i = 0; i < n; i++) for (int j = i; j < n; j++) for (int k = 0; k < n; k++)\n"
+                       "if (m[j] > 3) C[i][j] += A[i][k] * B[j][k];\n#pragma endscop\n}\n")
+    made = distribute(scop, "j", partition=Partition(kind="block-cyclic", ranks=3, block=2))
+    part = optimize(part_for_emission(made), PipelineOptions(tensorize=None, vector_bits=256))
+    assert "polysched_exchange(1)" in distributed_text(made, part.source)
 
 
 def test_an_array_without_a_word_for_its_elements_is_refused() -> None:

@@ -42,9 +42,9 @@ def test_operands_that_do_not_fit_are_refused() -> None:
 
 def test_a_refusal_quotes_the_start_of_what_is_long() -> None:
     site = Site(node=Node.of("Exp", ("x",), ("y",)), inputs=(), known=())
-    refusal = site.refusal("a" * 10 ** 6, witness="b" * 10 ** 6)
+    refusal = site.refusal("a" * 10 ** 6, 0, witness="b" * 10 ** 6)
     assert len(str(refusal)) < 1000
-    assert site.refusal("short", witness="too").witness == "too"
+    assert site.refusal("short", 0, witness="too").witness == "too"
 
 
 def test_an_operator_is_compiled_in_one_way() -> None:

@@ -15,14 +15,17 @@ def _block(site: Site) -> int:
     size = int(site.required("blocksize"))
     if size < 1 or site.type().rank != 4:
         raise site.refusal("a block of at least 1 and data of four dimensions are wanted",
-                           witness=f"{size}, {site.type()}")
+                           "blocksize" if size < 1 else 0,
+                           witness=f"{size}, {site.type()}",
+                           hint="give a block of at least 1, and data of batch, channels, height and width")
     return size
 
 
 def _to_space_types(site: Site) -> tuple[TensorType, ...]:
     own, size = site.type(), _block(site)
     if int(own.shape[1]) % size ** 2:
-        raise site.refusal("the channels are no multiple of a block's places", witness=f"{own} by {size}")
+        raise site.refusal("the channels are no multiple of a block's places", "blocksize",
+                           witness=f"{own} by {size}", hint=f"give a block whose square divides {own.shape[1]}")
     n, c, h, w = own.shape
     return (own.with_shape((n, c // size ** 2, h * size, w * size)),)
 
@@ -50,9 +53,10 @@ def _to_depth_types(site: Site) -> tuple[TensorType, ...]:
     own, size = site.type(), _block(site)
     n, c, h, w = own.shape
     if not c.is_constant:
-        raise site.refusal("the number of channels is open", witness=str(own), hint="fix the size by sizes=")
+        raise site.refusal("the number of channels is open", 0, witness=str(own), hint="fix the size by sizes=")
     if any((e % size) != 0 for e in (h, w)):
-        raise site.refusal("the space is no multiple of the block", witness=f"{own} by {size}")
+        raise site.refusal("the space is no multiple of the block", "blocksize", witness=f"{own} by {size}",
+                           hint="give a divisor of height and width, or pad them")
     return (own.with_shape((n, c * size ** 2, h // size, w // size)),)
 
 

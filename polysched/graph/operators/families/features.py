@@ -20,7 +20,9 @@ DOMAIN = "ai.onnx.ml"
 def _binarizer_types(site: Site) -> tuple[TensorType, ...]:
     threshold = float(site.attribute("threshold", 0.0))
     if site.type().dtype == BOOL or not math.isfinite(threshold):
-        raise site.refusal("numbers and a finite threshold are wanted", witness=f"{site.type()}, {threshold}")
+        raise site.refusal("numbers and a finite threshold are wanted", "threshold",
+                           witness=f"{site.type()}, {threshold}",
+                           hint="give a finite number, and data that are no truth values")
     return (site.type(),)
 
 
@@ -40,7 +42,8 @@ def _binarizer(site: Site, build: Builder, x: str) -> str:
 def _columns_types(site: Site) -> tuple[TensorType, ...]:
     own, index = site.type(), site.type(1)
     if own.rank < 1 or index.dtype != INT64 or index.elements == 0:
-        raise site.refusal("features and their numbers are wanted", witness=f"{own} and {index}")
+        raise site.refusal("features and their numbers are wanted", (0, 1), witness=f"{own} and {index}",
+                           hint="give data of at least one dimension, and int64 columns")
     return (own.with_shape((*(own.shape[:-1] if own.rank > 1 else (1,)), index.elements)),)
 
 

@@ -25,11 +25,14 @@ def _axis(site: Site) -> int:
     """The axis of the signal, which is not the last one: that has real and imaginary parts."""
     own = site.type()
     if own.rank < 2 or own.shape[-1] not in (1, 2) or not own.dtype.is_float:
-        raise site.refusal("a signal of real numbers, or of pairs in the last dimension, is wanted", witness=str(own))
+        raise site.refusal("a signal of real numbers, or of pairs in the last dimension, is wanted", 0,
+                           witness=str(own),
+                           hint="give float data whose last extent is 1, or 2 for real and imaginary parts")
     named = site.number(2) if site.has(2) else site.attribute("axis", -2)
-    axis = site.axis(named)
+    axis = site.axis(named, about=2 if site.has(2) else "axis")
     if axis == own.rank - 1:
-        raise site.refusal("the last dimension is that of real and imaginary parts", witness=str(named))
+        raise site.refusal("the last dimension is that of real and imaginary parts", 2 if site.has(2) else "axis",
+                           witness=str(named), hint="name another axis, or use Unsqueeze behind the last one")
     return axis
 
 
@@ -43,7 +46,8 @@ def _length(site: Site, signal: int) -> int:
     inverse, onesided = _kind(site)
     length = site.number(1) if site.has(1) else 2 * (signal - 1) if inverse and onesided else signal
     if length < 1:
-        raise site.refusal("a transform has at least one point", witness=str(length))
+        raise site.refusal("a transform has at least one point", 1, witness=str(length),
+                           hint="give a number of at least 1")
     return length
 
 
@@ -59,10 +63,12 @@ def _types(site: Site) -> tuple[TensorType, ...]:
     own, axis = site.type(), _axis(site)
     inverse, onesided = _kind(site)
     if inverse and not onesided:
-        raise site.refusal("an inverse transform of a whole spectrum", witness="inverse=1, onesided=0", hint=(
+        raise site.refusal("an inverse transform of a whole spectrum", ("inverse", "onesided"),
+                           witness="inverse=1, onesided=0", hint=(
             "conjugate the transform of the conjugate, and divide by the number of points"))
     if onesided and own.shape[-1] != (2 if inverse else 1):
-        raise site.refusal("half a spectrum is that of a real signal", witness=str(own))
+        raise site.refusal("half a spectrum is that of a real signal", "onesided", witness=str(own),
+                           hint="leave onesided out, or give the real signal alone")
     results, parts = _results(site, _length(site, int(own.shape[axis])))
     site.check_table(2 * max(int(own.shape[axis]), results) * results * parts)
     return (own.with_shape((*own.shape[:axis], results, *own.shape[axis + 1:-1], parts)),)
@@ -131,13 +137,17 @@ def _frames(site: Site) -> tuple[int, int, int]:
     """The number of frames, the points of each, and the step from one to the next."""
     own = site.type()
     if own.rank != 3 or own.shape[-1] not in (1, 2) or not own.dtype.is_float:
-        raise site.refusal("signals of real numbers, or of pairs in the last dimension, are wanted", witness=str(own))
+        raise site.refusal("signals of real numbers, or of pairs in the last dimension, are wanted", 0,
+                           witness=str(own),
+                           hint="give float data [batch, length, 1], or 2 for real and imaginary parts")
     window = int(site.type(WINDOW).elements) if site.has(WINDOW) else None
     length = site.number(FRAME) if site.has(FRAME) else window
     step, signal = site.number(STEP), int(own.shape[1])
     if length is None or window not in (None, length) or step < 1 or not 1 <= length <= signal:
-        raise site.refusal("a step, and a window as long as a frame of the signal, are wanted",
-                           witness=f"a step of {step}, {length} points, a window of {window}, {own}")
+        raise site.refusal("a step, and a window as long as a frame of the signal, are wanted", (STEP, WINDOW, FRAME),
+                           witness=f"a step of {step}, {length} points, a window of {window}, {own}",
+                           hint="give a step of at least 1, and a frame as long as the window, at most as long as "
+                                "the signal")
     return 1 + (signal - length) // step, length, step
 
 
@@ -145,7 +155,8 @@ def _half(site: Site) -> bool:
     """Whether half of each spectrum is the whole: by default of real signals only."""
     half = bool(site.attribute("onesided", 1))
     if half and site.type().shape[-1] != 1:
-        raise site.refusal("half a spectrum is that of a real signal", witness=str(site.type()))
+        raise site.refusal("half a spectrum is that of a real signal", "onesided", witness=str(site.type()),
+                           hint="set onesided=0, or give the real signal alone")
     return half
 
 
@@ -193,12 +204,14 @@ def _mel_types(site: Site) -> tuple[TensorType, ...]:
     bins, length, rate = (site.number(p) for p in range(3))
     low, high = (float(site.value(p).ravel()[0]) for p in (3, 4))
     if bins < 1 or length < 1 or rate < 1 or not 0 <= low < high <= rate / 2:
-        raise site.refusal("bins, points, a rate, and two frequencies up to half of it are wanted",
-                           witness=f"{bins}, {length}, {rate}, {low}, {high}")
+        raise site.refusal("bins, points, a rate, and two frequencies up to half of it are wanted", (0, 1, 2, 3, 4),
+                           witness=f"{bins}, {length}, {rate}, {low}, {high}",
+                           hint="give counts of at least 1, and 0 <= lower < upper <= rate / 2")
     site.check_table(bins * length)
     wanted = BY_NAME.get(site.attribute("output_datatype", "float32"))
     if wanted is None or wanted in (BOOL, BFLOAT16):
-        raise site.refusal(f"elements of type {site.attribute('output_datatype')} are not had")
+        raise site.refusal(f"elements of type {site.attribute('output_datatype')} are not had", "output_datatype",
+                           hint="give a type of floats or whole numbers")
     return (TensorType.of(wanted, (length // 2 + 1, bins)),)
 
 

@@ -19,19 +19,24 @@ def _types(site: Site) -> tuple[TensorType, ...]:
     rank = len(wanted) - 2
     if rank not in (2, 3) or not own.dtype.is_float or own != own.with_shape((
             wanted[0], rank, rank + 1)):
-        raise site.refusal("a matrix for each of a batch of images, or of volumes, is wanted",
-                           witness=f"{own} for {list(wanted)}")
+        raise site.refusal("a matrix for each of a batch of images, or of volumes, is wanted", (0, 1),
+                           witness=f"{own} for {list(wanted)}",
+                           hint="give matrices [batch, 2, 3] for a size of 4 numbers, or [batch, 3, 4] for one of 5")
     if not all(e.is_constant and e.constant > 0 for e in wanted[2:]):
-        raise site.refusal("the extents of an image are numbers above 0", witness=str(list(wanted)),
+        raise site.refusal("the extents of an image are numbers above 0", 1, witness=str(list(wanted)),
                            hint="fix open ones by sizes=")
     site.check_table(math.prod(map(int, wanted[2:])) * (rank + 1))
     return (own.with_shape((wanted[0], *wanted[2:], rank)),)
 
 
 def _places(site: Site) -> np.ndarray:
-    """A row for each place of the image: its coordinates between -1 and 1, the last dimension first, and 1."""
+    """A row for each place of the image: its coordinates between -1 and 1, the last dimension first, and 1.
+
+    The corner of an extent of 1 is at 1, as in ONNX Runtime; ONNX's body divides by 0 there, its reference has -1, and
+    PyTorch 0.
+    """
     extents, corners = [int(e) for e in site.output.shape[1:-1]], site.attribute("align_corners", 0)
-    along = [np.arange(n) * (2 / max(n - 1, 1)) - 1 if corners else (2 * np.arange(n) + 1) / n - 1 for n in extents]
+    along = [np.linspace(-1 if n > 1 else 1, 1, n) if corners else (2 * np.arange(n) + 1) / n - 1 for n in extents]
     axes = np.meshgrid(*along, indexing="ij")
     return np.stack([*axes[::-1], np.ones_like(axes[0])], axis=-1).reshape(-1, len(extents) + 1)
 

@@ -111,7 +111,7 @@ def _code_types(site: Site) -> tuple[TensorType, ...]:
     to = ELEMENT_TYPES.get(site.attribute("to"))
     own = site.type().dtype
     if own not in BITS or to is None or not (is_narrow(to) and to.is_float) or (to == POWERS_OF_TWO and own != UINT32):
-        raise site.refusal("the bits of floats, and a narrow floating type, are wanted", witness=str(site.type()))
+        raise site.refusal("the bits of floats, and a narrow floating type, are wanted", "to", witness=str(site.type()))
     return (site.type().with_dtype(carrier_of(to)),)
 
 

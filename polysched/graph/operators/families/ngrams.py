@@ -34,11 +34,13 @@ def _grams(site: Site) -> list[Grams]:
     ends = [*starts[1:], len(pool)]
     least, most = site.required("min_gram_length"), site.required("max_gram_length")
     if not starts or starts[0] < 0 or any(low > high for low, high in zip(starts, ends, strict=True)):
-        raise site.refusal("the n-grams of each length begin in the pool, one length behind the other",
-                           witness=f"{starts} of {len(pool)}")
+        raise site.refusal("the n-grams of each length begin in the pool, one length behind the other", "ngram_counts",
+                           witness=f"{starts} of {len(pool)}",
+                           hint="give starts in pool_int64s that do not fall, from 0 on")
     counts = [(high - low) // (n + 1) for n, (low, high) in enumerate(zip(starts, ends, strict=True))]
     if not places or min(places) < 0 or sum(counts) > len(places):
-        raise site.refusal("every n-gram has a place in the result", witness=f"{sum(counts)} n-grams, {places}")
+        raise site.refusal("every n-gram has a place in the result", "ngram_indexes",
+                           witness=f"{sum(counts)} n-grams, {places}", hint="give one place of at least 0 per n-gram")
     found, number = [], 0
     for n, (low, count) in enumerate(zip(starts, counts, strict=True), 1):
         own = {tuple(pool[low + i * n:low + (i + 1) * n].tolist()): places[number + i] for i in range(count)}
@@ -61,16 +63,22 @@ def _windows(site: Site) -> Iterator[tuple[Grams, int, int]]:
 def _types(site: Site) -> tuple[TensorType, ...]:
     own, places = site.type(), site.required("ngram_indexes")
     if own.dtype not in (INT32, INT64) or own.rank not in (1, 2) or not own.shape[-1].is_constant:
-        raise site.refusal("a row of whole numbers, or several, of known length are wanted", witness=str(own))
+        raise site.refusal("a row of whole numbers, or several, of known length are wanted", 0, witness=str(own),
+                           hint="put a Cast to int64 ahead of it, give it one or two dimensions, and fix its length "
+                                "by sizes=")
     if site.attribute("pool_strings") is not None or site.required("max_skip_count") < 0:
-        raise site.refusal("whole numbers, and a number of tokens that are skipped, are wanted")
+        raise site.refusal("whole numbers, and a number of tokens that are skipped, are wanted",
+                           ("pool_strings", "max_skip_count"),
+                           hint="give pool_int64s and a max_skip_count of at least 0: strings are not had")
     _grams(site)
     size, weights = max(places) + 1, site.attribute("weights", ())
     site.check_table(size)
     if weights and len(weights) != size:
-        raise site.refusal("a weight per place of the result is wanted", witness=f"{len(weights)} for {size}")
+        raise site.refusal("a weight per place of the result is wanted", "weights",
+                           witness=f"{len(weights)} for {size}", hint=f"leave them out, or give {size}")
     if len(list(itertools.islice(_windows(site), LIMITS.most_unrolled_nodes + 1))) > LIMITS.most_unrolled_nodes:
-        raise site.refusal("too many distances of tokens", hint=f"at most {LIMITS.most_unrolled_nodes}")
+        raise site.refusal("too many distances of tokens", "max_skip_count",
+                           hint=f"at most {LIMITS.most_unrolled_nodes}")
     return (TensorType.of(FLOAT32, (*own.shape[:-1], size)),)
 
 

@@ -12,7 +12,7 @@ from polysched.graph.values.types import TensorType
 def _types(site: Site) -> tuple[TensorType, ...]:
     own = site.type()
     if own.rank < 3 or not own.dtype.is_float or site.attribute("p", 2) < 1:
-        raise site.refusal("floating data with spatial dimensions and a norm of at least 1 are wanted",
+        raise site.refusal("floating data with spatial dimensions and a norm of at least 1 are wanted", ("p", 0),
                            witness=f"{own}, p={site.attribute('p', 2)}")
     return (own.with_shape((*own.shape[:2], *(1,) * (own.rank - 2))),)
 

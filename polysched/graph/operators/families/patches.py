@@ -30,14 +30,17 @@ def _patches(site: Site) -> tuple[list[int], list[int], np.ndarray]:
     pads = tuple(site.attribute("pads", (0,) * (2 * rank)))
     if not rank or len(block) != rank or len(strides) != rank or len(dilations) != rank or len(pads) != 2 * rank or (
             min((*image, *block, *strides, *dilations)) < 1 or min(pads) < 0):
-        raise site.refusal("an image, a block, strides, dilations and pads of one rank are wanted",
-                           witness=f"{image}, {block}, {strides}, {dilations}, {pads}")
+        raise site.refusal("an image, a block, strides, dilations and pads of one rank are wanted", (1, 2),
+                           witness=f"{image}, {block}, {strides}, {dilations}, {pads}",
+                           hint="give as many extents, of at least 1, as strides, dilations, and half of pads have")
     counts = [(e + b + a - d * (k - 1) - 1) // s + 1
               for e, k, s, d, b, a in zip(image, block, strides, dilations, pads[:rank], pads[rank:], strict=True)]
     if min(counts) < 1:
-        raise site.refusal("a block is larger than the padded image", witness=f"{block} in {image}")
+        raise site.refusal("a block is larger than the padded image", 2, witness=f"{block} in {image}",
+                           hint="pad more, or take a smaller block")
     if math.prod(counts) != site.type().shape[-1]:
-        raise site.refusal("the data have another number of places", witness=f"{site.type()}, {image} by {block}")
+        raise site.refusal("the data have another number of places", 0, witness=f"{site.type()}, {image} by {block}",
+                           hint=f"give it {math.prod(counts)} places, the last extent")
     site.check_table(math.prod(counts) * math.prod(block))
     columns = [np.arange(k)[:, None] * d + np.arange(count) * s - b
                for k, count, s, d, b in zip(block, counts, strides, dilations, pads[:rank], strict=True)]
@@ -61,10 +64,12 @@ def _numbered(columns: Sequence[np.ndarray], image: Sequence[int]) -> np.ndarray
 def _col_types(site: Site) -> tuple[TensorType, ...]:
     own = site.type()
     if own.rank != 3 or not own.is_static or own.dtype == BOOL:
-        raise site.refusal("a batch, channels and places of known extents are wanted", witness=str(own))
+        raise site.refusal("a batch, channels and places of known extents are wanted", 0, witness=str(own),
+                           hint="fix open sizes by sizes=, and give it three dimensions of numbers")
     image, block, _ = _patches(site)
     if int(own.shape[1]) % math.prod(block):
-        raise site.refusal("the channels are no multiple of the block", witness=f"{own} by {block}")
+        raise site.refusal("the channels are no multiple of the block", 0, witness=f"{own} by {block}",
+                           hint=f"give it a multiple of {math.prod(block)} channels")
     return (own.with_shape((own.shape[0], own.shape[1] // math.prod(block), *image)),)
 
 
@@ -106,7 +111,8 @@ def _inferred(site: Site) -> tuple[int, ...]:
     rank = len(size)
     strides, pads = site.attribute("strides", (1,) * rank), site.attribute("pads", (0,) * (2 * rank))
     if own.rank != rank + 2 or len(strides) != rank or len(pads) != 2 * rank:
-        raise site.refusal("a window per dimension of space is wanted", witness=f"{own} by {size}")
+        raise site.refusal("a window per dimension of space is wanted", "kernel_shape", witness=f"{own} by {size}",
+                           hint="give one number per dimension of space in kernel_shape and strides, two in pads")
     space = [(int(e) - 1) * s - pads[d] - pads[rank + d] + k
              for d, (e, s, k) in enumerate(zip(own.shape[2:], strides, size, strict=True))]
     return (*(int(e) for e in own.shape[:2]), *space)
@@ -115,11 +121,12 @@ def _inferred(site: Site) -> tuple[int, ...]:
 def _unpool_types(site: Site) -> tuple[TensorType, ...]:
     own, shape = site.type(), _inferred(site)
     if site.type(1) != own.with_dtype(INT64) or min(shape) < 0:
-        raise site.refusal("a place per element is wanted", witness=f"{own} and {site.type(1)}")
+        raise site.refusal("a place per element is wanted", 1, witness=f"{own} and {site.type(1)}",
+                           hint="give it int64 places in the shape of the data")
     if site.has(2) and (len(wanted := site.numbers(2)) != len(shape) or any(
             w < e for w, e in zip(wanted, shape, strict=True))):
-        raise site.refusal("the shape that is asked for is smaller than that of the windows", witness=(
-            f"{wanted}, {shape}"))
+        raise site.refusal("the shape that is asked for is smaller than that of the windows", 2, witness=(
+            f"{wanted}, {shape}"), hint=f"give at least {list(shape)}")
     return (own.with_shape(site.numbers(2) if site.has(2) else shape),)
 
 
@@ -146,7 +153,8 @@ def _kept(site: Site) -> list[int]:
     """The places that a condition keeps."""
     condition = site.value(1)
     if condition.dtype != np.bool_ or condition.ndim != 1:
-        raise site.refusal("the condition is a vector of truth values", witness=str(site.type(1)))
+        raise site.refusal("the condition is a vector of truth values", 1, witness=str(site.type(1)),
+                           hint="give it one dimension of bool")
     return [int(k) for k in np.flatnonzero(condition)]
 
 
@@ -154,7 +162,8 @@ def _compress_types(site: Site) -> tuple[TensorType, ...]:
     own, kept = site.type(), _kept(site)
     extent = own.elements if site.attribute("axis") is None else own.shape[site.axis(site.attribute("axis"))]
     if len(site.value(1)) > int(extent):
-        raise site.refusal("the condition is longer than the data", witness=f"{site.type(1)} for {own}")
+        raise site.refusal("the condition is longer than the data", 1, witness=f"{site.type(1)} for {own}",
+                           hint="give at most as many truth values as the axis has elements")
     if site.attribute("axis") is None:
         return (own.with_shape((len(kept),)),)
     axis = site.axis(site.attribute("axis"))
@@ -175,10 +184,14 @@ def _cache_types(site: Site) -> tuple[TensorType, ...]:
     others = [a == b for d, (a, b) in enumerate(zip(own.shape, update.shape, strict=False)) if d != axis]
     if axis == 0 or update.rank != own.rank or not all(others) or not (own.is_static and update.is_static) or (
             int(update.shape[axis]) > int(own.shape[axis])):
-        raise site.refusal("the update does not fit the data, of known extents", witness=f"{own} and {update}")
+        raise site.refusal("the update does not fit the data, of known extents", (0, 1),
+                           witness=f"{own} and {update}",
+                           hint="fix open sizes by sizes=, and write along another axis than the batch, at most as "
+                                "long as the data")
     site.check_table(int(update.shape[axis]))
     if site.has(2) and site.type(2) != TensorType.of(INT64, own.shape[:1]):
-        raise site.refusal("a place per batch is wanted", witness=str(site.type(2)))
+        raise site.refusal("a place per batch is wanted", 2, witness=str(site.type(2)),
+                           hint="give int64, one place per batch")
     return (own,)
 
 
@@ -212,14 +225,16 @@ def _reverse_axes(site: Site) -> tuple[int, int]:
     """The axes of the batch and of time: the first two, in either order."""
     batch, time = site.attribute("batch_axis", 1), site.attribute("time_axis", 0)
     if {batch, time} != {0, 1} or site.type().rank < 2:
-        raise site.refusal("time and batch are the first two dimensions", witness=f"{time} and {batch}")
+        raise site.refusal("time and batch are the first two dimensions", ("time_axis", "batch_axis"),
+                           witness=f"{time} and {batch}", hint="give 0 and 1, or 1 and 0")
     return batch, time
 
 
 def _reverse_types(site: Site) -> tuple[TensorType, ...]:
     own, (batch, _) = site.type(), _reverse_axes(site)
     if site.type(1) != TensorType.of(INT64, (own.shape[batch],)) or not own.is_static:
-        raise site.refusal("a length per batch of known extents is wanted", witness=f"{own} and {site.type(1)}")
+        raise site.refusal("a length per batch of known extents is wanted", 1, witness=f"{own} and {site.type(1)}",
+                           hint="give int64, one length per batch, and fix open sizes by sizes=")
     site.check_table(int(own.shape[site.attribute("time_axis", 0)]))
     return (own,)
 
@@ -248,10 +263,12 @@ def _np_reverse(site: Site, x: np.ndarray, lengths: np.ndarray) -> np.ndarray:
 def _det_types(site: Site) -> tuple[TensorType, ...]:
     own = site.type()
     if own.rank < 2 or own.shape[-1] != own.shape[-2] or not own.dtype.is_float:
-        raise site.refusal("square matrices are wanted", witness=str(own))
+        raise site.refusal("square matrices are wanted", 0, witness=str(own),
+                           hint="give floats whose last two extents are equal")
     most = LIMITS.most_determinant_rows
     if not 1 <= int(own.shape[-1]) <= most:
-        raise site.refusal(f"determinants of matrices of more than {most} rows", witness=str(own))
+        raise site.refusal(f"determinants of matrices of more than {most} rows", 0, witness=str(own),
+                           hint="compute it by LU outside of the model, or in blocks")
     return (own.with_shape(own.shape[:-2]),)
 
 

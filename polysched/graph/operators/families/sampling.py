@@ -159,11 +159,16 @@ def _grid_types(site: Site) -> tuple[TensorType, ...]:
     space = own.rank - 2
     if not own.dtype.is_float or not grid.dtype.is_float or space < 1 or grid.rank != own.rank or (
             grid.shape[-1] != space or grid.shape[0] != own.shape[0]):
-        raise site.refusal("a place per dimension of space is wanted for each element", witness=f"{own} and {grid}")
+        raise site.refusal("a place per dimension of space is wanted for each element", (0, 1),
+                           witness=f"{own} and {grid}",
+                           hint="give floats [batch, channels, space...] and a grid [batch, places..., dimensions "
+                                "of space]")
     if space > 2 and _mode(site) == "cubic":
-        raise site.refusal("cubic sampling of more than two dimensions of space", witness=str(own))
+        raise site.refusal("cubic sampling of more than two dimensions of space", "mode", witness=str(own),
+                           hint="use nearest or linear")
     if not own.is_static or not grid.is_static or any(e == 0 for e in own.shape):
-        raise site.refusal("elements between elements of known extents are wanted", witness=f"{own} and {grid}")
+        raise site.refusal("elements between elements of known extents are wanted", (0, 1),
+                           witness=f"{own} and {grid}", hint="fix open sizes by sizes=, and give data with elements")
     return (own.with_shape((*own.shape[:2], *grid.shape[1:-1])),)
 
 
@@ -245,12 +250,13 @@ def _deform_types(site: Site) -> tuple[TensorType, ...]:
     dtype = one_type(site, range(len(site.inputs)))
     known = all(t.is_static and 0 not in t.extents for t in (x, w, offset))
     if x.rank != 4 or w.rank != 4 or not known or min(group, offsets) < 1:
-        raise site.refusal("images and weights of known extents are wanted", witness=f"{x} and {w}")
+        raise site.refusal("images and weights of known extents are wanted", (0, 1, 2), witness=f"{x} and {w}",
+                           hint="fix open sizes by sizes=, and give them four dimensions with elements")
     view = windows(site, w.extents[2:])
     window = math.prod(view.size)
     if x.shape[1] != w.shape[1] * group or int(w.shape[0]) % group or int(x.shape[1]) % offsets or (
             offset.shape != (x.shape[0], 2 * window * offsets, *view.places)):
-        raise site.refusal("data, weights and offsets do not fit together", witness=f"{x}, {w} and {offset}")
+        raise site.refusal("data, weights and offsets do not fit together", (0, 1, 2), witness=f"{x}, {w} and {offset}")
     site.check_table(window * math.prod(int(e) for e in view.places))
     _check_rest(site, (x.shape[0], Size(window * offsets), *view.places))
     return (TensorType(dtype, (x.shape[0], w.shape[0], *view.places)),)
@@ -259,9 +265,11 @@ def _deform_types(site: Site) -> tuple[TensorType, ...]:
 def _check_rest(site: Site, mask: tuple[Size, ...]) -> None:
     """Refuse a bias or a mask of another shape."""
     if site.has(3) and site.type(3).shape != site.type(1).shape[:1]:
-        raise site.refusal("a number per result channel is wanted", witness=str(site.type(3)))
+        raise site.refusal("a number per result channel is wanted", 3, witness=str(site.type(3)),
+                           hint=f"give it {site.type(1).shape[0]} numbers")
     if site.has(4) and site.type(4).shape != mask:
-        raise site.refusal("the mask does not fit the offsets", witness=str(site.type(4)))
+        raise site.refusal("the mask does not fit the offsets", 4, witness=str(site.type(4)),
+                           hint="give it the shape [batch, offset_group x places of the window, height, width]")
 
 
 def _deform(site: Site, build: Builder, x: str, w: str, offset: str, bias: str = "", mask: str = "") -> str:
@@ -332,10 +340,13 @@ def _roi_types(site: Site) -> tuple[TensorType, ...]:
     height, width = site.attribute("output_height", 1), site.attribute("output_width", 1)
     if own.rank != 4 or regions.rank != 2 or regions.shape[1] != 4 or batch.shape != regions.shape[:1] or (
             not own.is_static or not regions.is_static or own.elements == 0) or min(height, width) < 1:
-        raise site.refusal("images of known extents, four numbers and an image per region are wanted",
-                           witness=f"{own}, {regions} and {batch}")
+        raise site.refusal("images of known extents, four numbers and an image per region are wanted", (0, 1, 2),
+                           witness=f"{own}, {regions} and {batch}",
+                           hint="give images [batch, channels, height, width], regions [n, 4] and n numbers of "
+                                "images, and fix open sizes by sizes=")
     if site.attribute("sampling_ratio", 0) < 1:
-        raise site.refusal("how many samples a bin has depends on data", witness="sampling_ratio=0")
+        raise site.refusal("how many samples a bin has depends on data", "sampling_ratio", witness="sampling_ratio=0",
+                           hint="give a number of at least 1")
     site.check_table(max(height, width) * site.attribute("sampling_ratio", 0))
     return (own.with_shape((regions.shape[0], own.shape[1], height, width)),)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from polysched.graph.operators.operator import Kind, Operator, Site
+from polysched.graph.values.refusals import Part, Remedy
 from polysched.graph.values.types import TensorType
 
 MAP = "SequenceMap"
@@ -16,12 +17,12 @@ MAP = "SequenceMap"
 
 def _unresolved(site: Site) -> tuple[TensorType, ...]:
     """Refuse what is still there when all structures that are known were resolved."""
-    raise site.refusal("the structure of a sequence depends on data")
+    raise site.refusal("the structure of a sequence depends on data", Part.WHOLE, hint=Remedy.VALUES)
 
 
 def _no_reference(site: Site, *operands: Any) -> Any:
     """The interpreter runs them itself."""
-    raise site.refusal("sequences are run by the interpreter")
+    raise site.refusal("sequences are run by the interpreter", Part.WHOLE, hint="call polysched.graph.interpret")
 
 
 OPERATORS = tuple(Operator(name=name, kind=Kind.TUPLE, types=_unresolved, reference=_no_reference, steering=steering)

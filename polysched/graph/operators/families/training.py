@@ -13,6 +13,7 @@ import numpy as np
 from polysched.graph.operators.builder import Builder
 from polysched.graph.operators.families.numbers import Numbers
 from polysched.graph.operators.operator import Kind, Operator, Site
+from polysched.graph.values.refusals import Part, Remedy
 from polysched.graph.values.types import TensorType
 from polysched.scop.dtypes import INT64
 
@@ -35,13 +36,17 @@ def _types(site: Site) -> tuple[TensorType, ...]:
     per = 4 if site.node.op == "Adam" else 3
     own = [site.type(place) for place in range(2, len(site.inputs))]
     if not own or len(own) % per:
-        raise site.refusal(f"{per} tensors for each that is trained are wanted, behind a rate and a count")
+        raise site.refusal(f"{per} tensors for each that is trained are wanted, behind a rate and a count",
+                           Part.WHOLE,
+                           hint=f"give a rate, a count, and then {per} tensors for each one that is trained")
     rate, step = site.type(0), site.type(1)
     if rate.elements != 1 or step.elements != 1 or step.dtype != INT64 or not rate.dtype.is_float:
-        raise site.refusal("a rate and a count of steps are wanted", witness=f"{rate} and {step}")
+        raise site.refusal("a rate and a count of steps are wanted", (0, 1), witness=f"{rate} and {step}",
+                           hint="give one float, and one int64")
     groups = _groups(site, [rate, step, *own])
     if any(len(set(group)) != 1 for group in groups) or {t.dtype for t in own} != {rate.dtype}:
-        raise site.refusal("a tensor and what belongs to it have one type", witness=str(own[0]))
+        raise site.refusal("a tensor and what belongs to it have one type", tuple(range(2, len(site.inputs))),
+                           witness=str(own[0]), hint=Remedy.AGREE)
     return tuple(group[0] for _ in range(per - 1) for group in groups)
 
 

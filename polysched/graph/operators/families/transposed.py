@@ -25,7 +25,8 @@ def _numbers(site: Site, name: str, default: Numbers) -> Numbers:
     """An attribute of as many numbers as its default has."""
     found = tuple(site.attribute(name, default))
     if len(found) != len(default):
-        raise site.refusal(f"the attribute {name} has {len(default)} numbers", witness=str(found))
+        raise site.refusal(f"the attribute {name} has {len(default)} numbers", name, witness=str(found),
+                           hint=f"give {len(default)} numbers")
     return found
 
 
@@ -50,7 +51,8 @@ def transposed_windows(site: Site) -> tuple[Numbers, Numbers, Numbers, Numbers, 
     pads = pads if mode in ("NOTSET", "") else (0,) * (2 * rank)
     shape = tuple(f - b - a for f, b, a in zip(full, pads[:rank], pads[rank:], strict=True))
     if any(e.is_constant and e.constant < 0 for e in shape):
-        raise site.refusal("more padding is cut off than the result has", witness=str(x))
+        raise site.refusal("more padding is cut off than the result has", "pads", witness=str(x),
+                           hint="give smaller pads, or a larger output_padding")
     return size, strides, dilations, pads[:rank], shape
 
 
@@ -58,13 +60,17 @@ def _transposed_types(site: Site) -> tuple[TensorType, ...]:
     x, w, groups = site.type(0), site.type(1), site.attribute("group", 1)
     dtype = one_type(site, range(len(site.inputs)))
     if x.rank < 3 or w.rank != x.rank or groups < 1 or w.shape[0] != x.shape[1] or int(w.shape[0]) % groups:
-        raise site.refusal("data and weights do not fit together", witness=f"{x} and {w} in {groups} groups")
+        raise site.refusal("data and weights do not fit together", (0, 1), witness=f"{x} and {w} in {groups} groups",
+                           hint="data have batch, channels and space; weights have the data's channels, output "
+                                "channels over group, and space")
     if not w.shape[1].is_constant:
-        raise site.refusal("the number of output channels is open", witness=str(w), hint="fix the size by sizes=")
+        raise site.refusal("the number of output channels is open", 1, witness=str(w), hint="fix the size by sizes=")
     if tuple(site.attribute("kernel_shape", size := tuple(map(int, w.shape[2:])))) != size:
-        raise site.refusal("kernel_shape is not that of the weights", witness=str(w))
+        raise site.refusal("kernel_shape is not that of the weights", "kernel_shape", witness=str(w),
+                           hint=f"leave it out, or give {list(size)}")
     if site.has(2) and site.type(2).shape != (w.shape[1] * groups,):
-        raise site.refusal("a bias per output channel is wanted", witness=str(site.type(2)))
+        raise site.refusal("a bias per output channel is wanted", 2, witness=str(site.type(2)),
+                           hint=f"give it {w.shape[1] * groups} numbers, one per output channel")
     return (TensorType(dtype, (x.shape[0], w.shape[1] * groups, *transposed_windows(site)[4])),)
 
 

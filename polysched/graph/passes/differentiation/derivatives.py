@@ -12,11 +12,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from polysched.errors import UnsupportedGraphError
 from polysched.graph.evaluation.typed_builder import TypedBuilder
 from polysched.graph.operators.families.numbers import Numbers
 from polysched.graph.operators.windows import windows
 from polysched.graph.values.graph import Attribute, Node
+from polysched.graph.values.refusals import Remedy, refused
 from polysched.graph.values.types import TensorType
 
 Gradients: TypeAlias = "Sequence[str | None]"
@@ -78,11 +78,6 @@ class Back(Numbers):
         """The last two dimensions of a value in the other order."""
         rank = self.type(name).rank
         return self.op("Transpose", name, perm=(*range(rank - 2), rank - 1, rank - 2))
-
-
-def refusal(node: Node, problem: str) -> UnsupportedGraphError:
-    """What to raise where a node has no derivative here."""
-    return UnsupportedGraphError(problem, where=node.where)
 
 
 def slope(of: Callable[[Back, str, str], str]) -> Rule:
@@ -175,7 +170,7 @@ def axes_of(node: Node, back: Back) -> tuple[int, ...]:
         return () if node.attribute("noop_with_empty_axes", 0) else tuple(range(rank))
     known = back.build.inference.known.get(node.inputs[1])
     if known is None:
-        raise refusal(node, "the axes of a sum are not known")
+        raise refused(node, "the axes of a sum are not known", 1, hint=Remedy.VALUES)
     found = tuple(int(a) % rank for a in known.ravel())
     return found or (() if node.attribute("noop_with_empty_axes", 0) else tuple(range(rank)))
 

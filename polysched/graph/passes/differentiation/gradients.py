@@ -14,10 +14,11 @@ from polysched.graph.evaluation.typed_builder import TypedBuilder
 from polysched.graph.operators.families.training import GRADIENT
 from polysched.graph.operators.registry import operator_of
 from polysched.graph.passes.dead_code import remove_dead_code
-from polysched.graph.passes.differentiation.derivatives import Back, Gradients, refusal
+from polysched.graph.passes.differentiation.derivatives import Back, Gradients
 from polysched.graph.passes.differentiation.rules import RULES
 from polysched.graph.passes.names import fresh_names
 from polysched.graph.values.graph import Graph, Node
+from polysched.graph.values.refusals import Part, refused
 
 
 def differentiated(graph: Graph) -> Graph:
@@ -59,7 +60,8 @@ class _Differentiating(TypedBuilder):
         """The derivatives that a node asks for."""
         by, others = node.attribute("xs", ()), node.attribute("zs", ())
         if len(node.inputs) != len(by) + len(others) or len(node.outputs) > len(by):
-            raise refusal(node, "a value for each of xs and zs, and at most a result for each of xs, are wanted")
+            raise refused(node, "a value for each of xs and zs, and at most a result for each of xs, are wanted",
+                          ("xs", "zs"))
         values = dict(zip((*by, *others), node.inputs, strict=True))
         tape, result = self.recorded(node, values)
         gradients = self.backwards(tape, result, [values[name] for name in by], node)
@@ -71,7 +73,8 @@ class _Differentiating(TypedBuilder):
         """The nodes that make the value from values in place of those that are named, and their result."""
         wanted = str(node.attribute("y", ""))
         if wanted not in self.inference.types:
-            raise refusal(node, f"the value {wanted[:80]!r} is not bound before its gradient is asked for")
+            raise refused(node, f"the value {wanted[:80]!r} is not bound before its gradient is asked for", "y",
+                          hint="name a value that is bound ahead of the node")
         tape: list[Node] = []
         changed = {name: other for name, other in values.items() if name != other}
         for each in self.between(set(values), wanted):
@@ -95,7 +98,8 @@ class _Differentiating(TypedBuilder):
         for node in reversed(behind):
             if reached & set(node.used):
                 if node.regions:
-                    raise refusal(node, "the derivative of control flow is not had")
+                    raise refused(node, "the derivative of control flow is not had", Part.WHOLE,
+                                  hint="unroll it: fix its condition or its number of iterations by values=")
                 found.append(node)
                 reached |= set(node.outputs) - {""}
         return found
@@ -120,7 +124,8 @@ class _Differentiating(TypedBuilder):
         own = self.inference.types[result]
         for name in (result, *by):
             if not self.inference.types[name].dtype.is_float or self.inference.types[name].dtype != own.dtype:
-                raise refusal(node, f"the gradient of {own} by {self.inference.types[name]}")
+                raise refused(node, f"the gradient of {own} by {self.inference.types[name]}", "xs",
+                              hint="take floating values of the element type of y: put a Cast ahead of them")
         back = Back(self, own.numpy)
         found: dict[str, str] = {result: back.spread_like(self.constant(np.ones((), own.numpy)), result)}
         reached = set(by)
@@ -135,7 +140,8 @@ class _Differentiating(TypedBuilder):
         """Add what the gradient of a node's result says about those of its operands."""
         given = [o for o in node.outputs if o in found and o not in by]
         if len(given) > 1 and node.op != "Split":
-            raise refusal(node, f"the derivative of several results of {node.op} is not had")
+            raise refused(node, f"the derivative of several results of {node.op} is not had", Part.WHOLE,
+                          hint=f"let y follow from one of the results of {node.op}")
         if not given or not wanted & set(node.inputs):
             return
         for name, gradient in zip(node.inputs, self._of_operands(node, back, found, given[0]), strict=False):
@@ -148,7 +154,8 @@ class _Differentiating(TypedBuilder):
         if node.op == "Split":
             return [self._joined(node, back, found)]
         if node.op not in RULES or given != node.outputs[0]:
-            raise refusal(node, f"the derivative of {node.op} is not had")
+            raise refused(node, f"the derivative of {node.op} is not had", Part.WHOLE,
+                          hint="write it with operators of polysched.graph.passes.differentiation.rules.RULES")
         return RULES[node.op](node, back, found[given])
 
     def _joined(self, node: Node, back: Back, found: dict[str, str]) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from polysched.graph.operators.movement import slice_ranges
-from polysched.graph.passes.differentiation.derivatives import Back, Gradients, Rule, refusal
+from polysched.graph.passes.differentiation.derivatives import Back, Gradients, Rule
 from polysched.graph.values.graph import Node
+from polysched.graph.values.refusals import refused
 
 
 def _same_elements(node: Node, back: Back, g: str) -> Gradients:
@@ -17,7 +18,8 @@ def _cut(node: Node, back: Back, g: str) -> Gradients:
     """The gradient of a slice: with zeros around it, and between its elements where it has steps."""
     own, ranges = back.type(node.inputs[0]), slice_ranges(back.build.inference.site(node))
     if not own.is_static or not all(first.is_constant and count.is_constant for first, count, _ in ranges.values()):
-        raise refusal(node, "the derivative of a slice of unknown bounds is not had")
+        raise refused(node, "the derivative of a slice of unknown bounds is not had", 0,
+                      hint="fix open sizes by sizes=, or the bounds by values=")
     extents, counts = own.extents, back.type(g).extents
     if 0 in counts:
         return (None,) * len(node.inputs)
@@ -72,7 +74,8 @@ def _elements(node: Node, back: Back, g: str) -> Gradients:
 
 def _rows(node: Node, back: Back, g: str) -> Gradients:
     if node.attribute("batch_dims", 0):
-        raise refusal(node, "the derivative of GatherND with batch_dims is not had")
+        raise refused(node, "the derivative of GatherND with batch_dims is not had", "batch_dims",
+                      hint="use GatherElements, or indices that count the batch, too")
     x, index = node.inputs
     return back.op("ScatterND", back.zeros_like(x), index, g, reduction="add"), None
 
@@ -82,7 +85,8 @@ def _scattered(gather: str, attributes: Sequence[str]) -> Rule:
     def rule(node: Node, back: Back, g: str) -> Gradients:
         mode, index, updates = node.attribute("reduction", "none"), node.inputs[1], node.inputs[2]
         if mode not in ("none", "add"):
-            raise refusal(node, f"the derivative of {node.op} by {mode!r} is not had")
+            raise refused(node, f"the derivative of {node.op} by {mode!r} is not had", "reduction",
+                          hint="give none or add")
         kept = {name: node.attribute(name, 0) for name in attributes}
         data = g if mode == "add" else back.op(node.op, g, index, back.zeros_like(updates), **kept)
         return data, None, back.op(gather, g, index, **kept)

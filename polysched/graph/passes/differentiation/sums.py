@@ -16,9 +16,9 @@ from polysched.graph.passes.differentiation.derivatives import (
     axes_of,
     convolution,
     kept,
-    refusal,
 )
 from polysched.graph.values.graph import Node
+from polysched.graph.values.refusals import refused
 
 
 def _running(node: Node, back: Back, g: str) -> Gradients:
@@ -139,7 +139,8 @@ def _by_equation(node: Node, back: Back, g: str) -> Gradients:
     """An equation whose result is the operand: of the gradient and the other operands."""
     own = equation(back.build.inference.site(node))
     if any(len(set(labels)) != len(labels) for labels in own.operands):
-        raise refusal(node, "the derivative of a diagonal is not had")
+        raise refused(node, "the derivative of a diagonal is not had", "equation",
+                      hint="take the diagonal by GatherND ahead of the node")
     return tuple(_of_operand(node, back, g, own, place) for place in range(len(node.inputs)))
 
 

@@ -10,7 +10,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from polysched.errors import UnsupportedGraphError
 from polysched.graph.evaluation.inference import Inference, at_node, infer
 from polysched.graph.evaluation.typed_builder import TypedBuilder
 from polysched.graph.operators.builder import Builder
@@ -28,6 +27,7 @@ from polysched.graph.values.element_types import (
     is_narrow,
 )
 from polysched.graph.values.graph import Attribute, Graph, Node
+from polysched.graph.values.refusals import Part, refused
 from polysched.graph.values.types import TensorType
 from polysched.scop.dtypes import BFLOAT16, FLOAT32, FLOAT64, INT8, UINT8, DType
 
@@ -124,7 +124,8 @@ class _Lowering(Builder):
     def regions(self, node: Node) -> list[Graph]:
         """The regions of a node, lowered; they read their parameters alone."""
         if node.op not in (BRANCH, REPEAT):
-            raise UnsupportedGraphError("control flow over narrow element types is not had here", where=node.where)
+            raise refused(node, "control flow over narrow element types is not had here", Part.WHOLE,
+                          hint="convert what it takes and makes to float32 by Cast")
         types = ([self.types.types[n] for n in node.inputs[1:]] if node.op == BRANCH else
                  self.types.parameters(repeated(node)))
         found = []
@@ -137,8 +138,8 @@ class _Lowering(Builder):
         """The nodes that an operator consists of, in its place."""
         composition = operator_of(node).composition
         if composition is None:
-            raise UnsupportedGraphError(f"{node.op} does not take narrow element types", where=node.where,
-                                        hint="convert them by Cast")
+            raise refused(node, f"{node.op} does not take narrow element types", Part.WHOLE,
+                          hint="convert them by Cast")
         inner = TypedBuilder(Graph(name="inner", nodes=(), outputs=(), inputs=tuple(
             (n, self.types.types[n]) for n in dict.fromkeys(node.inputs) if n)), self.fresh)
         inner.inference.known |= {n: self.types.known[n] for n in node.inputs if n in self.types.known}
@@ -167,8 +168,8 @@ class _Lowering(Builder):
         self.types.take(inner)
         made = [(wide, output) for wide, output in zip(outputs, node.outputs, strict=True) if wide != output]
         if any(self.dtype(wide) != FLOAT32 for wide, _ in made):
-            raise UnsupportedGraphError(f"{node.op} of bfloat16 is not had", where=node.where,
-                                        hint="convert the operands to float32 by Cast")
+            raise refused(node, f"{node.op} of bfloat16 is not had", Part.RESULTS,
+                          hint="convert the operands to float32 by Cast")
         self.lower(inner)
         for wide, output in made:
             self.narrow(wide, output, FLOAT32, BFLOAT16, {})

@@ -37,3 +37,10 @@ def test_the_batch_may_be_open() -> None:
     wanted = [[[[-0.5, -2], [0.5, -2], [1.5, -2]], [[-0.5, 2], [0.5, 2], [1.5, 2]]]]
     for each in (graph, expand_compositions(graph)):
         assert interpret(each, {"t": t})["y"].tolist() == wanted
+
+
+def test_the_corner_of_an_extent_of_1_is_that_of_onnx_runtime() -> None:
+    graph, inputs = graph_of(sample("AffineGrid", np.array([[[1, 0, 0], [0, 2, 0]]], np.float32),
+                                    np.array([1, 1, 1, 3]), align_corners=1), (1,))
+    for each in (graph, expand_compositions(graph)):   # the reference of ONNX has -2, PyTorch 0
+        assert interpret(each, inputs)["y0"][..., 1].ravel().tolist() == [2, 2, 2]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from polysched.emit_gpu.device_errors import ERRORS
+from polysched.emit_gpu.shared_runtime import ERRORS
 from polysched.target import find_compiler
 
 MAIN = r"""

@@ -1,0 +1,91 @@
+"""The C that the runtimes of all devices share: where an error goes, and what comes back to the host's arrays.
+
+A region may leave elements of the rows that come back alone: between those that it writes, or where a condition fails.
+They may be read-only, or another thread's.  So these rows are kept as they went to the device, and only elements that
+differ from that are stored.
+"""
+
+from __future__ import annotations
+
+from polysched.emit_gpu.limits import LIMITS
+
+ERRORS = r'''#include <pthread.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+static pthread_mutex_t polysched_device_building = PTHREAD_MUTEX_INITIALIZER;
+static __thread int polysched_device_holds;
+/* Where an error returns to, for callers that survive one; without it the program ends. */
+static __thread jmp_buf *polysched_device_caller;
+static __thread char polysched_device_problem[1 << 14];
+static void polysched_device_fail(void) {
+  if (polysched_device_holds) pthread_mutex_unlock(&polysched_device_building);
+  polysched_device_holds = 0;
+  if (polysched_device_caller) longjmp(*polysched_device_caller, 1);
+  fprintf(stderr, "polysched: %s\n", polysched_device_problem);
+  exit(1);
+}
+static inline void polysched_device_refuse(const char *what) {
+  snprintf(polysched_device_problem, sizeof polysched_device_problem, "%s", what);
+  polysched_device_fail();
+}
+'''
+"""A problem ends the program, or returns to its caller."""
+
+CHANGED = r'''/* Rows as they were when they went to the device. */
+typedef struct { char *rows; long first, end; } polysched_device_kept;
+static inline void polysched_device_keep(polysched_device_kept *kept, polysched_device_buffer buffer,
+                                         const void *host, long first, long end, long row_elements,
+                                         size_t element_bytes) {
+  const size_t row_bytes = row_elements * element_bytes;
+  if (first >= end || row_elements <= 0 || polysched_device_has(buffer, host)) return;
+  kept->rows = malloc((end - first) * row_bytes);
+  if (!kept->rows) polysched_device_refuse("no memory for what an array was");
+  kept->first = first;
+  kept->end = end;
+  memcpy(kept->rows, (const char *)host + first * row_bytes, (end - first) * row_bytes);
+}
+#define POLYSCHED_DEVICE_STORE(type) \
+  for (size_t at = 0; at < bytes; at += sizeof(type)) { \
+    type was, is; \
+    memcpy(&was, before + at, sizeof was); \
+    memcpy(&is, after + at, sizeof is); \
+    if (is != was) memcpy(host + at, &is, sizeof is); \
+  }
+static void polysched_device_store(char *host, const char *after, const char *before, size_t bytes, size_t element) {
+  if (element == 1) POLYSCHED_DEVICE_STORE(unsigned char)
+  else if (element == sizeof(short)) POLYSCHED_DEVICE_STORE(unsigned short)
+  else if (element == sizeof(int)) POLYSCHED_DEVICE_STORE(unsigned)
+  else if (element == sizeof(long long)) POLYSCHED_DEVICE_STORE(unsigned long long)
+  else for (size_t at = 0; at < bytes; at += element)
+    if (memcmp(after + at, before + at, element)) memcpy(host + at, after + at, element);
+}
+/* Copies rows from the device, some at a time; of those that are kept only the elements that changed. */
+static inline void polysched_device_read_changed(polysched_device_buffer buffer, void *host,
+                                                 polysched_device_kept *kept, long first, long end,
+                                                 long row_elements, size_t element_bytes) {
+  const size_t row_bytes = row_elements * element_bytes;
+  const long from = kept->first > first ? kept->first : first, to = kept->end < end ? kept->end : end;
+  if (first >= end || row_elements <= 0 || polysched_device_has(buffer, host)) return;
+  if (from >= to) {
+    polysched_device_read(buffer, host, first, end, row_elements, element_bytes);
+  } else {
+    long some = MOST_BYTES / row_bytes;
+    some = some < 1 ? 1 : some < to - from ? some : to - from;
+    char *rows = malloc(some * row_bytes);
+    if (!rows) polysched_device_refuse("no memory for rows from the device");
+    polysched_device_read(buffer, host, first, from, row_elements, element_bytes);
+    for (long row = from; row < to; row += some) {
+      const long next = row + some < to ? row + some : to;
+      polysched_device_fetch(buffer, rows, row * row_bytes, (next - row) * row_bytes);
+      polysched_device_store((char *)host + row * row_bytes, rows, kept->rows + (row - kept->first) * row_bytes,
+                             (next - row) * row_bytes, element_bytes);
+    }
+    polysched_device_read(buffer, host, to, end, row_elements, element_bytes);
+    free(rows);
+  }
+  free(kept->rows);
+}
+'''.replace("MOST_BYTES", str(LIMITS.rows_bytes))
+"""It needs `polysched_device_buffer`, `polysched_device_has`, `polysched_device_fetch` and `polysched_device_read`."""

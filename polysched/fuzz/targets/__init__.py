@@ -1,0 +1,1 @@
+"""Random programs on other targets than this machine's cores: ranks of MPI, and devices."""

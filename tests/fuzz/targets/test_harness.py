@@ -1,0 +1,29 @@
+"""The C program that compares: it says which element is wrong, and which got its old value back."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from polysched.fuzz.targets.harness import harness
+from polysched.fuzz.targets.programs import target_program
+from polysched.target import find_compiler
+
+PROGRAM = replace(target_program(0), c_type="float", text="void f(int n, int t, float A[n + 6][n + 6], "
+                  "float B[n + 6][n + 6], float C[n + 6][n + 6], float x[n + 6], float y[n + 6], float z[n + 6], "
+                  "float r[2], unsigned char m[n + 6]) { for (int i = 0; i < n; i++) x[i] = y[i] + 1; }\n")
+
+
+@pytest.mark.parametrize(("other", "said"), [
+    ("x[i] = y[i] + 1;", ""), ("x[i] = y[i] + (i == 2);", "wrong: x[0], n 5, t 2"),
+    ("x[i] = y[i] + 1; A[0][3] = 1;", "wrong: A[3], n 5, t 2")])
+def test_what_it_says(other: str, said: str, tmp_path: Path) -> None:
+    text = harness(PROGRAM, PROGRAM.text.replace("x[i] = y[i] + 1;", other), 3)
+    (tmp_path / "g.c").write_text(text)
+    done = find_compiler(None).run(["-O0", "g.c", "-o", "g"], folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    ran = subprocess.run([tmp_path / "g", "5", "2", "9", "1"], capture_output=True, text=True, check=False)
+    assert (ran.stdout.strip(), ran.returncode) == (said, int(bool(said)))

@@ -1,0 +1,25 @@
+"""Programs for other targets: always the same, readable, inside of their arrays."""
+
+import numpy as np
+import pytest
+
+from polysched.fuzz.targets.programs import MARGIN, target_program
+from polysched.scop import from_c_text
+from polysched.scop.interpreter import execute, extents_of
+
+
+def test_a_seed_is_a_program() -> None:
+    assert target_program(7) == target_program(7)
+    texts = [target_program(seed).text for seed in range(60)]
+    assert len(set(texts)) == 60
+    for part in ("for (int s = 0; s < t; s++)", "if (m[", " else ", "-= ", "n - 1; i >= 0", "j <= i"):
+        assert any(part in text for text in texts), part
+
+
+@pytest.mark.parametrize("seed", [1, 4])
+def test_every_subscript_is_inside(seed: int) -> None:
+    program = target_program(seed)
+    scop = from_c_text(program.text)
+    sizes = {p.name: program.sizes[0].get(p.name, 3) for p in scop.parameters}
+    arrays = {a.name: np.ones([e or 2 * MARGIN + 30 for e in extents_of(a, sizes)], a.dtype.name) for a in scop.arrays}
+    execute(scop, sizes, arrays, wrap_signed=True)

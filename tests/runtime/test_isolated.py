@@ -1,0 +1,107 @@
+"""Jobs in a process of their own: results as here, and a crash that is told and changes nothing."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pytest
+
+from polysched.errors import RunFailedError
+from polysched.measure.processes.building import compile_shared
+from polysched.runtime import Job, PreemptibleKernel, ServeOptions, isolated, serve
+from polysched.target import find_compiler
+from tests.runtime.kernels import sweeps
+from tests.runtime.test_serving import real_time, swept
+
+APART = ServeOptions(isolated=True)
+CRASHES = r"""
+#include <stdlib.h>
+static volatile int zero;
+static int deep(volatile char *above) {
+  volatile char here[4096];
+  here[0] = above ? above[0] : 0;
+  return deep(here) + here[9];
+}
+__attribute__((visibility("default"))) int polysched_run(void *const *arguments, const int *stop, long *done) {
+  double *a = arguments[2];
+  (void)stop, (void)done;
+  a[0] = 7;
+  switch (*(const int *)arguments[0]) {
+    case 1: *(volatile int *)(size_t)zero = 1; break;
+    case 2: return 9 / zero;   /* 1 / x needs no division */
+    case 3: abort();
+    case 4: return deep(0);
+    case 5: exit(3);
+  }
+  return 0;
+}
+"""
+
+
+@lru_cache
+def machine_code() -> bytes:
+    with TemporaryDirectory() as folder:
+        compile_shared(CRASHES, name="crashes", folder=Path(folder), compiler=find_compiler(None), flags=("-O0", "-w"),
+                       openmp=False, what="the job")
+        return (Path(folder) / "crashes.so").read_bytes()
+
+
+def crashing(how: int, name: str = "poor", **own: object) -> Job:
+    """A job whose machine code ends its process."""
+    usual = sweeps()
+    kernel = PreemptibleKernel(function=usual.function, library=usual.library, restart=usual.restart, tiled=usual.tiled,
+                               machine_code=machine_code())
+    return Job(**{"name": name, "kernel": kernel, "arguments": {"steps": how, "a": np.zeros((5, 5))}, "requests": 1,
+                  **own})
+
+
+@pytest.mark.parametrize("options", [APART, ServeOptions(isolated=True, workers=2, reset=True)])
+def test_results_are_those_of_this_process(options: ServeOptions) -> None:
+    start, expected = swept(30, 60, 3)
+    patient = Job(name="patient", kernel=sweeps(), arguments={"steps": 30, "a": start}, requests=3)
+    served = serve([real_time(20), patient], options)
+    assert (served["urgent"].runs, served["patient"].runs) == (20, 3)
+    assert (served["urgent"].latencies >= served["urgent"].waits).all()
+    assert (served["urgent"].latencies > 0).all()
+    assert start.tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize(("how", "told"), [
+    (1, "Segmentation fault"), (2, "Floating point exception"), (3, "Aborted"), (4, "Segmentation fault"),
+    (5, "ended before they were done")])
+def test_a_crash_is_told_and_changes_nothing(how: int, told: str) -> None:
+    job, other = crashing(how), np.zeros((9, 9))
+    with pytest.raises(RunFailedError, match=told) as refusal:
+        serve([Job(name="beside", kernel=sweeps(), arguments={"steps": 1, "a": other}, requests=1), job], APART)
+    assert refusal.value.where == "job poor"
+    assert job.arguments["a"][0, 0] == 0
+    assert "arrays are as they were" in str(refusal.value)
+
+
+def test_who_crashes_does_not_serve_this_process() -> None:
+    array = np.zeros((5, 5))
+    assert serve([crashing(0, arguments={"steps": 0, "a": array})], APART)["poor"].runs == 1
+    assert array[0, 0] == 7
+
+
+def test_an_interruption_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun = threading.Event()
+
+    def interrupted(process: object, *given: object) -> object:
+        if not begun.is_set():
+            begun.set()
+            usual(process, *given, timeout=0.5)
+        return usual(process, *given)
+
+    usual: Callable[..., object] = isolated.subprocess.Popen.communicate
+    monkeypatch.setattr(isolated.subprocess.Popen, "communicate", interrupted)
+    start = time.monotonic()
+    with pytest.raises(isolated.subprocess.TimeoutExpired):
+        serve([real_time(3, period=1000.0)], APART)
+    assert time.monotonic() - start < 30
