@@ -144,6 +144,23 @@ class BrokenLoopsError(PolyschedError):
     exit_code = 3
 
 
+class FaultError(PolyschedError):
+    """A fault of polysched itself, met at one of many parts, of which the others go on; the log has its traceback."""
+
+    exit_code = 1
+
+    @classmethod
+    def of(cls, error: Exception) -> PolyschedError:
+        """The refusal that an exception comes to; one that refuses already is its own."""
+        if isinstance(error, PolyschedError):
+            return error
+        if isinstance(error, RecursionError):
+            return BudgetExceededError("statements or expressions stand deeper inside one another than Python's calls")
+        told = " ".join(str(error).split())
+        return cls(f"polysched itself fails at it, {type(error).__name__}{f': {told}' if told else ''}",
+                   hint="-vv shows where; please report it")
+
+
 class OutputError(PolyschedError):
     """An output file cannot be written; whatever stood there before is untouched."""
 

@@ -30,7 +30,7 @@ examples:
 
 replay applies the record of a program, whatever its names, and refuses code that is not the one that was measured;
 verify checks every record, and with C files that their records still give the measured code; merge takes databases and
-JSON lines"""
+JSON lines. A record holds a program without its names: p0 is its first parameter, p1 the second, a0 its first array"""
 
 ACTIONS = ("list", "show", "replay", "verify", "merge", "export")
 

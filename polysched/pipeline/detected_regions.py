@@ -9,7 +9,7 @@ from dataclasses import field
 from typing import Generic, TypeVar
 
 from polysched.emit_c import untestable
-from polysched.errors import PolyschedError, SourceLocation, UnsupportedScopError, UsageError
+from polysched.errors import FaultError, PolyschedError, SourceLocation, UnsupportedScopError, UsageError
 from polysched.records import dataclass
 from polysched.scop.scop import Scop
 
@@ -42,6 +42,8 @@ class DetectedRegions(Generic[Result]):
     def judge(self, scop: Scop) -> PolyschedError | None:
         """Run the stages; why one of them refuses the region, None where all of them accept it.
 
+        A fault of the program at a region that nobody marked is no reason to give up the others: it is told, too.
+
         Raises
         ------
         UsageError : the options are at fault, not the region.
@@ -51,12 +53,14 @@ class DetectedRegions(Generic[Result]):
             if not self.trusted:
                 _check_testable(scop)
             self.regions.append(self.run(scop))
-        except UsageError:
+        except (UsageError, MemoryError):
             raise
-        except PolyschedError as error:
-            logger.info("loops are not taken as a whole, parts of them are tried: %s", error)
-            self.first_refusal = self.first_refusal or error
-            return error
+        except Exception as error:
+            refusal = FaultError.of(error)
+            logger.info("loops are not taken as a whole, parts of them are tried: %s", refusal)
+            logger.debug("that comes from", exc_info=error)
+            self.first_refusal = self.first_refusal or refusal
+            return refusal
         finally:
             self.seconds += time.perf_counter() - started
         return None

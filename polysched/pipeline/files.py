@@ -9,7 +9,6 @@ from pathlib import Path
 
 from polysched.emit_gpu.interface import compiler_flags as device_flags
 from polysched.errors import (
-    BudgetExceededError,
     PolyschedError,
     SourceLocation,
     UnsupportedScopError,
@@ -134,7 +133,7 @@ def transform_file(path: str | Path, options: PipelineOptions | None = None, *,
     region = _stages(options, region)
     seconds: dict[str, float] = {}
     budget = FileBudget()
-    detected = DetectedRegions(lambda scop: budget.run(scop, partial(region, scop, options)),
+    detected = DetectedRegions(lambda scop: budget.run(scop, partial(region, scop, options), found=True),
                                trusted=options.guard is not None)
     refusals: list[tuple[SourceLocation, PolyschedError]] = []
     try:
@@ -205,7 +204,9 @@ def _accepted(scops: Sequence[Scop], options: PipelineOptions, region: Region, b
     for scop in scops:
         try:
             yield budget.run(scop, partial(region, scop, options))
-        except (UnsupportedScopError, BudgetExceededError) as error:
+        except UsageError:
+            raise
+        except PolyschedError as error:
             assert scop.source is not None
             refusals.append((scop.source.location, error))
 

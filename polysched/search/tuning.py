@@ -339,12 +339,17 @@ class Search:
 
     def _search(self, budget: Budget, started: float) -> str:
         """Batches until the budget is spent, the space is exhausted, or nothing new comes of it; which it was."""
+        before = len(self.trials)
         while self.vain < LIMITS.most_vain:
             left = LIMITS.batch if budget.trials is None else budget.trials - len(self.trials)
             if left <= 0:
                 return f"after {budget.trials} trials"
-            if budget.minutes is not None and self.clock() - started >= 60 * budget.minutes:
-                return f"after {budget.minutes:g} minutes"
+            if budget.minutes is not None:
+                gone = self.clock() - started
+                if gone >= 60 * budget.minutes:
+                    return f"after {budget.minutes:g} minutes" + (
+                        "" if self.trials else ", which the model's pick alone took: give more, or smaller sizes")
+                left = min(left, _room(60 * budget.minutes - gone, gone, 1 + len(self.trials) - before))
             with self._timed(RANKING):
                 batch = self._next_batch(min(LIMITS.batch, left))
             if not batch:
@@ -483,6 +488,10 @@ class Search:
 
     def _bound(self) -> float | None:
         """Seconds that no order of these operations and data can go below, on all threads at the rated clock."""
+        with self._timed(RANKING):
+            return self._least_seconds()
+
+    def _least_seconds(self) -> float | None:
         bands = [b for b in self.explorer.bands(Recipe()) if not b.choices.holds_loops]
         plans = [(b, plan) for b in bands if (plan := b.plan_of(None)) is not None]
         if not plans:
@@ -490,6 +499,11 @@ class Search:
         scop = self.explorer.dependences(Recipe()).scop
         return sum(b.choices.times * least_seconds(scop, plan, self.options.target())
                    for b, plan in plans) / self.key.place.threads
+
+
+def _room(left: float, gone: float, made: int) -> int:
+    """How many further candidates fit into the seconds that are left, one at least, by what those so far took."""
+    return LIMITS.batch if gone <= 0 else max(1, min(LIMITS.batch, round(left * made / gone)))
 
 
 __all__ = ["AUTOMATIC", "Budget", "Search", "tune"]

@@ -182,8 +182,13 @@ class TensorizeLimits:
     # plan_candidates.py
     measured_blocks: int = constant(4, unit="blocks", source="register blocks of which each is measured")
 
+    # description/branches.py
+    most_branch_nodes: int = constant(
+        2000, unit="nodes", source="of what one branch of a description computes, written in terms of values before it")
+
     # preparing/canonical.py
     most_rewrites: int = constant(40, unit="rewrites", source="of one statement to its canonical form")
+    most_rounds: int = constant(4, unit="rounds", source="of all steps to the canonical form: one may show another")
 
     # preparing/copies.py
     most_copied_nodes: int = constant(12, unit="nodes", source="of what is computed from the one element")

@@ -1,8 +1,10 @@
 """Of the regions that are found, those are kept that all stages accept; the first refusal is remembered."""
 
+import logging
+
 import pytest
 
-from polysched.errors import IllegalScheduleError, PolyschedError, UnsupportedScopError, UsageError
+from polysched.errors import IllegalScheduleError, UnsupportedScopError, UsageError
 from polysched.pipeline import detected_regions
 from polysched.pipeline.detected_regions import DetectedRegions
 from polysched.scop import from_c_text
@@ -14,7 +16,7 @@ OVERLAPPING = from_c_text(in_function("for (int i = 0; i < n; i++) r[i][0] = r[i
                                       head="int n, double **r, double ***s, double **k"))
 
 
-def refuse(error: PolyschedError):
+def refuse(error: Exception):
     def run(scop: Scop) -> str:
         raise error
     return run
@@ -39,8 +41,21 @@ def test_the_first_refusal_is_remembered() -> None:
     assert regions.regions == []
 
 
-def test_faults_of_the_options_and_of_the_program_are_no_judgement() -> None:
-    for error in (UsageError("options"), ZeroDivisionError()):
+def test_a_fault_of_the_program_is_told_of_its_region(caplog: pytest.LogCaptureFixture) -> None:
+    for error, told in ((KeyError("S0"), "polysched itself fails at it, KeyError: 'S0'"),
+                        (RecursionError("depth"), "deeper inside one another than Python")):
+        regions = DetectedRegions(refuse(error), trusted=True)
+        with caplog.at_level(logging.DEBUG):
+            refusal = regions.judge(PLAIN)
+        assert refusal is not None
+        assert told in refusal.problem
+        assert regions.first_refusal is refusal
+        assert "Traceback" in caplog.text
+        assert type(error).__name__ in caplog.text
+
+
+def test_faults_of_the_options_and_of_the_machine_are_no_judgement() -> None:
+    for error in (UsageError("options"), MemoryError()):
         regions = DetectedRegions(refuse(error), trusted=True)
         with pytest.raises(type(error)):
             regions.judge(PLAIN)

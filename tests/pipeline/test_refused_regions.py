@@ -10,7 +10,15 @@ import pytest
 
 import polysched
 from polysched.cli.entry import main
-from polysched.errors import UnsupportedScopError, UsageError
+from polysched.errors import (
+    BrokenLoopsError,
+    BudgetExceededError,
+    IllegalScheduleError,
+    NoLoopsError,
+    UnsupportedScopError,
+    UsageError,
+)
+from polysched.scop.scop import Scop
 
 FILE = """\
 #include <stdlib.h>
@@ -114,3 +122,37 @@ def test_refusals_are_told_where_a_choice_fits_no_other_region(path: Path, caplo
     with caplog.at_level(logging.WARNING), pytest.raises(UsageError, match="no array D to pack"):
         polysched.pipeline.transform_file(path, polysched.PipelineOptions(packed=("D",)))
     assert f"{path}:9: the region stays as it is: line 11: " in caplog.text
+
+
+FOUND = FILE.replace("#pragma scop\n", "").replace("#pragma endscop\n", "")
+
+
+@pytest.mark.parametrize(("stage", "error", "told"), [
+    ("analysed", BudgetExceededError("the flow dependences need more"), "the flow dependences need more"),
+    ("scheduled", IllegalScheduleError("no order"), "no order"),
+    ("tile", RecursionError("depth"), "deeper inside one another"),
+    ("scan", NoLoopsError("no loops"), "no loops"),
+    ("lower", BrokenLoopsError("a loop is lost"), "a loop is lost"),
+    ("printed", KeyError("S1"), "polysched itself fails at it, KeyError: 'S1'"),
+    ("guarded", AssertionError(), "polysched itself fails at it, AssertionError"),
+])
+def test_a_found_region_that_a_stage_fails_at_stays_alone(
+        path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, stage: str,
+        error: Exception, told: str) -> None:
+    kept = getattr(polysched.pipeline.way, stage)
+
+    def failing(value, *arguments, **named):
+        scop = value
+        while not isinstance(scop, Scop):
+            scop = scop.schedule if hasattr(scop, "schedule") else scop.scop
+        if scop.name == "add":
+            raise error
+        return kept(value, *arguments, **named)
+    monkeypatch.setattr(polysched.pipeline.way, stage, failing)
+    path.write_text(FOUND)
+    out = tmp_path / "out.c"
+    assert main(["c2c", str(path), "--autodetect", "--intrinsic", "none", "-o", str(out)]) == 0
+    (line,) = [line for line in caplog.messages if line.startswith(f"{path}:15: the `for` loop stays as it is: ")]
+    assert told in line
+    assert FOUND[FOUND.index("void add"):] in out.read_text()
+    assert FOUND[:FOUND.index("void walk")] not in out.read_text()

@@ -249,7 +249,12 @@ def test_time_ends_a_search_by_the_clock_that_it_was_given():
     ticks = iter(range(0, 100000, 30))
     found = search(Recorded(seconds_of), budget=Budget(minutes=1), clock=lambda: float(next(ticks)))
     assert found.stopped == "after 1 minutes"
-    assert len(found.trials) == LIMITS.batch
+    assert len(found.trials) == 1, "of a batch, what fits into the rest of the time by what the model's pick took"
+    ticks = iter(range(0, 100000, 3))
+    assert len(search(Recorded(seconds_of), budget=Budget(minutes=1), clock=lambda: float(next(ticks))).trials) > 1
+    ticks = iter(range(0, 100000, 61))
+    slow = search(Recorded(seconds_of), budget=Budget(minutes=1), clock=lambda: float(next(ticks)))
+    assert "stopped: after 1 minutes, which the model's pick alone took: give more, or smaller sizes" in str(slow)
 
 
 def test_a_model_pick_that_is_wrong_is_told():

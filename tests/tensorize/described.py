@@ -88,8 +88,8 @@ def executes(scop: Scop, found: Matches, folder: Path, name: str = "matches", *,
     for seed in range(2):
         first = fill(scop, seed)
         wanted = {n: x.copy() for n, x in first.items()}
-        execute(scop, {}, wanted | {a.name: np.zeros((), a.dtype.name) for a in scop.arrays if a.is_temporary},
-                wrap_signed=True)
+        execute(scop, {}, wanted | {a.name: np.zeros(tuple(extents_of(a, {})), a.dtype.name) for a in scop.arrays
+                                    if a.is_temporary}, wrap_signed=True)
         for whole, function in zip(wholes, functions, strict=True):
             arrays = {n: x.copy() for n, x in first.items()}
             assert whole.after is None

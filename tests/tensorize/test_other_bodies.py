@@ -61,7 +61,7 @@ PROGRAMS = {   # parameters, body, unit
                            "int t = A[i][k] + B[k][j]; C[i][j] = t > C[i][j] ? t : C[i][j]; }", "max_plus"),
 }
 REFUSED = {   # the same, and why
-    "signed": ("int32_t C[9], int8_t A[9][13]", "for (i) for (k) C[i] += A[i][k];", "vpsadbw", "has not the form"),
+    "signed": ("int32_t C[9], int8_t A[9][13]", "for (i) for (k) C[i] += A[i][k];", "vpsadbw", "its own arithmetic"),
     "words": ("int32_t C[9], int16_t A[9][13], int16_t B[13]", "for (i) for (k) C[i] += abs(A[i][k] - B[k]);",
               "vpsadbw", "the program has int16, vpsadbw wants uint8"),
     "narrower": (LONG, "for (i) for (k) C[i] += abs(A[i][k] - B[k]);", "vpsadbw", "accumulates in int64, vpsadbw in"),

@@ -46,8 +46,10 @@ def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
         counts = simulate(tiled, sizes, caches)
         said = predicted_bytes(explanations(tiled, target), scop, sizes)
         for level in counts.levels:
-            rows.append({"tile": edge, "level": level.level, "predicted": said.get(level.level),
-                         "simulated": level.bytes_without_sets, "with_sets": level.bytes_moved})
+            last = level.last_write_backs_without_sets * level.line_bytes
+            rows.append({"tile": edge, "level": level.level, "predicted": said.get(level.level), "last": last,
+                         "simulated": level.bytes_without_sets + last,
+                         "with_sets": level.bytes_moved + level.last_write_backs * level.line_bytes})
     return {"rows": rows}
 
 

@@ -35,11 +35,22 @@ from polysched.scop.c_frontend.declarations.scopes import Origin, Scope, Symbol
 from polysched.scop.c_frontend.declarations.written_loops import loop_text
 from polysched.scop.c_frontend.detection.autodetect import detect
 from polysched.scop.c_frontend.detection.bare_bodies import block_bare_bodies
+from polysched.scop.c_frontend.detection.certain_refusals import certain_refusal
 from polysched.scop.c_frontend.detection.name_reads import FileReads, file_reads
 from polysched.scop.c_frontend.expressions import calls_the_unknown, may_have_effects
 from polysched.scop.c_frontend.extraction import Extraction
 from polysched.scop.c_frontend.inferred_effects import InferredEffects
-from polysched.scop.c_frontend.parse import LOOPS, SyntaxRegion, copied, everything, find_syntax_regions, parse, place
+from polysched.scop.c_frontend.parse import (
+    LOOPS,
+    SyntaxRegion,
+    copied,
+    everything,
+    find_syntax_regions,
+    keep_bodies,
+    parse,
+    place,
+)
+from polysched.scop.c_frontend.remarks import REMARKS
 from polysched.scop.c_frontend.rewrites.addresses import without_idle_addresses
 from polysched.scop.c_frontend.rewrites.amounts import StepTypes
 from polysched.scop.c_frontend.rewrites.countdown import plain_countdowns
@@ -48,9 +59,9 @@ from polysched.scop.c_frontend.rewrites.early_calls import EarlyCalls
 from polysched.scop.c_frontend.rewrites.effect_calls import EffectCalls, heads_of
 from polysched.scop.c_frontend.rewrites.increments import Increments
 from polysched.scop.c_frontend.rewrites.induction import Inductions
-from polysched.scop.c_frontend.rewrites.inline import Inliner
+from polysched.scop.c_frontend.rewrites.inline import Inliner, is_large
 from polysched.scop.c_frontend.rewrites.lvalue_types import LvalueTypes
-from polysched.scop.c_frontend.rewrites.memory_calls import MemoryCalls
+from polysched.scop.c_frontend.rewrites.memory_calls import COPIES, MemoryCalls
 from polysched.scop.c_frontend.rewrites.parameter_steps import ParameterSteps, changed_names, declarations
 from polysched.scop.c_frontend.rewrites.pointers import LocalPointers
 from polysched.scop.c_frontend.rewrites.starts import Starts
@@ -187,12 +198,14 @@ def _regions(source: SourceFile, pure: frozenset[str], judge: Callable[[Scop], P
 def _reading(source: SourceFile, tree: c_ast.FileAST, preprocessed: str, pure: frozenset[str],
              left: Callable[[], float]) -> tuple[Callable[..., Scop], Mapping[str, DeclaredEffects], Infer]:
     """What makes the Scop of a region of a file, the effects that the file declares, and what finds others."""
+    keep_bodies(tree)
     effects: Mapping[str, DeclaredEffects] = {}
     if _PRAGMA.search(preprocessed):
         pure, effects = pure | _declared_pure(tree), declared_effects(source.path, tree)
     identifiers = frozenset(_IDENTIFIER.findall(preprocessed))
     reads = file_reads(source.path, tree)
-    read = partial(_extract, source, tree, pure=pure, effects=effects, identifiers=identifiers, reads=reads, left=left)
+    read = partial(_extract, source, tree, pure=pure, effects=effects, identifiers=identifiers, reads=reads, left=left,
+                   too_large=set())
     inferred = InferredEffects(tree, lambda region: read(region, infer=infer))
 
     def infer(name: str) -> DeclaredEffects | None:
@@ -222,7 +235,9 @@ def _accepted(source: SourceFile, located: Sequence[SyntaxRegion], read: Callabl
     for region in located:
         try:
             accepted.append(read(region))
-        except (UnsupportedScopError, BudgetExceededError) as error:
+        except UsageError:
+            raise
+        except PolyschedError as error:
             refused(SourceLocation(source.path, region.text_region.first_line), error)
     return tuple(accepted)
 
@@ -231,7 +246,7 @@ def _nothing_detected(source: SourceFile, refusal: PolyschedError | None) -> Pol
     if refusal is None:
         return UnsupportedScopError("the file has no loop whose text can be found",
                                     where=SourceLocation(source.path), hint=HINT)
-    if isinstance(refusal, BudgetExceededError):
+    if not isinstance(refusal, UnsupportedScopError):
         return refusal
     return UnsupportedScopError(
         f"nothing in the file can be represented; the first refusal of an innermost loop: {refusal.problem}",
@@ -261,10 +276,13 @@ def _declared_pure(tree: c_ast.FileAST) -> frozenset[str]:
 
 def _extract(source: SourceFile, tree: c_ast.FileAST, region: SyntaxRegion, *, pure: frozenset[str],
              effects: Mapping[str, DeclaredEffects], identifiers: frozenset[str], reads: FileReads,
-             left: Callable[[], float], infer: Infer,
+             left: Callable[[], float], infer: Infer, too_large: set[str],
              whole_loops: bool = True) -> Scop:
     functions = {f.decl.name: f for f in tree.ext if isinstance(f, c_ast.FuncDef)}
-    _check_ahead(source.path, region, {*functions, *pure, *effects}, in_time=left() > 0, found=not whole_loops)
+    _check_in_time(source.path, region, left())
+    if not whole_loops:
+        _check_found(source.path, region, {*functions, *pure, *effects}, lambda name: _is_unknown(
+            name, functions, {*pure, *effects}, infer))
     check_directives(source.path, source.text, region)
     scope = scope_at(tree, region)
     check_private_copies(source.path, scope, region)
@@ -274,14 +292,15 @@ def _extract(source: SourceFile, tree: c_ast.FileAST, region: SyntaxRegion, *, p
     plain = without_declarations(region, kept) if kept else ""
     arrays = {t.name: t.type for t in tree.ext if isinstance(t, c_ast.Typedef) and isinstance(t.type, c_ast.ArrayDecl)}
     calls = EffectCalls(source.path, effects, heads_of(tree), infer)
-    region, inductions = _rewritten(written, region.items, scope, functions, pure, identifiers, arrays, calls)
+    region, inductions = _rewritten(written, region.items, scope, functions, pure, identifiers, arrays, calls,
+                                    too_large)
     for declaration in kept:
         made_assignable(declaration)
     bindings = bind(source.path, scope, region, outliving=kept)
     x = Extraction(path=source.path, bindings=bindings, identifiers=identifiers, pure=pure, functions=functions,
                    effects=frozenset(effects),
                    whole_loops=whole_loops, region=region,
-                   jump_targets=frozenset(n.name for n in everything(region.function) if isinstance(n, c_ast.Goto)))
+                   jump_targets=frozenset(n.name for n in everything(region.function.body, c_ast.Goto)))
     x.saved += [at_region_start(name, symbol) for name, symbol in inductions.starts.items()]
     seconds = min(READING_SECONDS, left())
     scop = with_budget(READING_OPERATIONS, partial(_read, source, x, scope, kept, plain, named, inductions),
@@ -291,30 +310,48 @@ def _extract(source: SourceFile, tree: c_ast.FileAST, region: SyntaxRegion, *, p
     return scop
 
 
-def _check_ahead(path: str, region: SyntaxRegion, known: Container[str], *, in_time: bool, found: bool) -> None:
-    """Refuse what a glance tells, before anything is rewritten.
-
-    Parameters
-    ----------
-    known : functions that may be called.
-    found : the region is a run that was found: a chain of a hundred choices by `strcmp` is tried at each of them.
+def _check_in_time(path: str, region: SyntaxRegion, left: float) -> None:
+    """Refuse what there is no time for.
 
     Raises
     ------
     BudgetExceededError : there is no time left.
-    UnsupportedScopError : the first condition of a run calls a function that nothing is known of.
     """
-    if not in_time:
+    if left <= 0:
         raise _takes_too_long(path, region.items[0], 0.0)
-    if not found:
-        return
-    named = {n.name for n in everything(region.function) if isinstance(n, c_ast.Decl)}
+
+
+def _check_found(path: str, region: SyntaxRegion, known: Container[str], is_unknown: Callable[[str], bool]) -> None:
+    """Refuse what a glance tells of a run that was found: a chain of a hundred choices by `strcmp` is tried at each.
+
+    Parameters
+    ----------
+    known : functions that may be called.
+    is_unknown : whether nothing is known of a function that is called for its effects.
+
+    Raises
+    ------
+    UnsupportedScopError : the first condition of the run calls a function that nothing is known of, or the run can be
+        no region for another reason.
+    """
+    named = {n.name for part in region.function for n in everything(part, c_ast.Decl)}
     for item in region.items:
         while isinstance(item, c_ast.If):
             call = calls_the_unknown(item.cond, known)
             if call is not None and call.name.name not in named:
                 raise may_have_effects(path, call, call.name.name)
             item = item.iffalse
+    refusal = certain_refusal(path, region.items, lambda name: name not in named and is_unknown(name))
+    if refusal is not None:
+        raise refusal
+
+
+def _is_unknown(name: str, functions: Mapping[str, c_ast.FuncDef], known: Container[str], infer: Infer) -> bool:
+    """Whether a call of a function, as a statement, can neither be inlined nor is known for what it reaches."""
+    if name in known or name in REMARKS or name in COPIES or name.startswith("__"):
+        return False
+    function = functions.get(name)
+    return function is None or (is_large(function) and infer(name) is None)
 
 
 def _takes_too_long(path: str, at: c_ast.Node, seconds: float) -> BudgetExceededError:
@@ -359,7 +396,7 @@ def _read(source: SourceFile, x: Extraction, scope: Scope, kept: tuple[c_ast.Dec
 
 def _has_static(function: c_ast.FuncDef) -> bool:
     """Whether variables of a function live on behind its calls."""
-    return any(isinstance(n, c_ast.Decl) and "static" in (n.storage or ()) for n in everything(function.body))
+    return any("static" in (n.storage or ()) for n in everything(function.body, c_ast.Decl))
 
 
 def _dead_after(x: Extraction, liveness: Liveness) -> frozenset[str]:
@@ -374,7 +411,8 @@ def _dead_after(x: Extraction, liveness: Liveness) -> frozenset[str]:
 def _rewritten(written: SyntaxRegion, items: Sequence[c_ast.Node], scope: Scope,
                functions: dict[str, c_ast.FuncDef], pure: frozenset[str],
                identifiers: frozenset[str],
-               arrays: Mapping[str, c_ast.ArrayDecl], calls: EffectCalls) -> tuple[SyntaxRegion, Inductions]:
+               arrays: Mapping[str, c_ast.ArrayDecl], calls: EffectCalls,
+               too_large: set[str]) -> tuple[SyntaxRegion, Inductions]:
     """The region in simpler constructs, with the calls of small functions of the file replaced by what they compute.
 
     Parameters
@@ -383,6 +421,7 @@ def _rewritten(written: SyntaxRegion, items: Sequence[c_ast.Node], scope: Scope,
     items : a copy of its statements, which is changed.
     arrays : the types of the file that stand for arrays, by name.
     calls : rewrites the calls of functions whose effects are declared.
+    too_large : functions of the file that grew too large when they were inlined, in any region so far.
     """
     visible = {name for level in scope.levels[1:] for name in level.symbols}
     declared = {n.name: n.type for item in items for n in everything(item) if isinstance(n, c_ast.Decl)}
@@ -394,7 +433,7 @@ def _rewritten(written: SyntaxRegion, items: Sequence[c_ast.Node], scope: Scope,
     for item in items:
         plain_countdowns(item)
     inliner = Inliner(functions, pure | calls.effects.keys(), set(identifiers), frozenset(visible | declared.keys()),
-                      arrays, pointers, walking)
+                      arrays, pointers, walking, too_large=too_large)
     made = tuple(map(without_idle_addresses, EarlyCalls(inliner).statements(inliner.statements(items))))
     made = replace(calls, hidden=frozenset(visible | declared.keys())).statements(made)
     types = LvalueTypes(scope)
@@ -402,7 +441,8 @@ def _rewritten(written: SyntaxRegion, items: Sequence[c_ast.Node], scope: Scope,
     made = MemoryCalls(types, functions, inliner.fresh).statements(Structures(types, inliner.fresh).statements(made))
     plain = _plain_names(written, scope, made)
     starts = Starts(scope, plain, written.before, inliner.fresh)
-    made = starts.statements(counted_loops(Increments(plain).statements(made), written.before))
+    split = Increments(plain, types.steps_back).statements(made)
+    made = starts.statements(counted_loops(split, written.before))
     inductions = Inductions(scope, StepTypes(LvalueTypes(scope), plain), Liveness(written), inliner.fresh,
                             starts=starts.saved)
     made = inductions.statements(made)

@@ -23,7 +23,7 @@ from polysched.scop.c_frontend.assignments import (
     perform,
     unchained,
 )
-from polysched.scop.c_frontend.declarations.bindings import stepped_name
+from polysched.scop.c_frontend.declarations.bindings import describe, stepped_name
 from polysched.scop.c_frontend.declarations.effects import EXAMPLE
 from polysched.scop.c_frontend.declarations.scopes import Symbol
 from polysched.scop.c_frontend.declarations.written_loops import loop_text
@@ -50,15 +50,28 @@ def refused(x: Extraction, node: c_ast.Node) -> UnsupportedScopError:
     """The refusal of a statement that a region cannot hold."""
     kind = type(node).__name__
     if kind in CONTROL_WORDS:
-        return x.refuse(f"`{CONTROL_WORDS[kind]}` inside the region", node, hint=CONTROL_HINTS.get(kind))
+        return jump(x.path, node)
     if isinstance(node, c_ast.FuncCall) and isinstance(node.name, c_ast.ID) and node.name.name == assembly.CALL:
         return x.refuse("what assembly does is not known", node, hint="move it out of the region, or write it in C")
     if kind == "FuncCall":
-        return x.refuse("a call whose result is not used must have side effects", node,
-                        hint="move the call out of the region, inline what it does, or say what it reaches through its "
-                             f"pointers: `{EXAMPLE}`")
+        return unused_call(x.path, node)
     return x.refuse("this statement has no effect that can be analysed", node,
                     hint="a region holds for, if, while, assignments and declarations")
+
+
+def jump(path: str, node: c_ast.Node) -> UnsupportedScopError:
+    """The refusal of control that goes elsewhere."""
+    kind = type(node).__name__
+    return UnsupportedScopError(f"`{CONTROL_WORDS[kind]}` inside the region", where=place(path, node),
+                                witness=describe(node), hint=CONTROL_HINTS.get(kind))
+
+
+def unused_call(path: str, node: c_ast.Node) -> UnsupportedScopError:
+    """The refusal of a call of which nothing says what it reaches."""
+    return UnsupportedScopError(
+        "a call whose result is not used must have side effects", where=place(path, node), witness=describe(node),
+        hint="move the call out of the region, inline what it does, or say what it reaches through its pointers: "
+             f"`{EXAMPLE}`")
 
 
 def opaque_statement(x: Extraction, node: c_ast.Node, domain: isl.Set) -> Tree | None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field
 from functools import cache
+from itertools import chain
 from typing import Any, TypeGuard, TypeVar, cast
+from weakref import WeakKeyDictionary
 
 from pycparser import c_ast, c_generator
 from pycparser.c_parser import ParseError
@@ -162,13 +165,52 @@ def _pragma_index(path: str, items: list[c_ast.Node], word: str, line: int) -> i
     return None
 
 
-def everything(node: c_ast.Node | None) -> Iterator[c_ast.Node]:
-    """A subtree, node by node, each in front of its children."""
+@dataclass(frozen=True, eq=False)
+class _Listing:
+    """The nodes of a subtree that nothing changes, listed when they are first asked for, all of them and by class."""
+
+    nodes: list[c_ast.Node] = field(default_factory=list)
+    of_kind: dict[type[c_ast.Node], list[c_ast.Node]] = field(default_factory=dict)
+
+    def of(self, root: c_ast.Node, kinds: Sequence[type[c_ast.Node]]) -> Iterator[c_ast.Node]:
+        """Those of some classes, class by class; all of them in their order where no class is named."""
+        if not self.nodes:
+            for node in _walked(root):
+                self.nodes.append(node)
+                self.of_kind.setdefault(type(node), []).append(node)
+        return chain.from_iterable(self.of_kind.get(kind, ()) for kind in kinds) if kinds else iter(self.nodes)
+
+
+_WITHOUT_CHILDREN = (c_ast.ID, c_ast.Constant)
+_KEPT: WeakKeyDictionary[c_ast.Compound, _Listing] = WeakKeyDictionary()
+
+
+def keep_bodies(tree: c_ast.FileAST) -> None:
+    """Promise that nothing changes the bodies of a file's functions: each is listed once for whoever looks."""
+    for item in tree.ext:
+        if isinstance(item, c_ast.FuncDef):
+            _KEPT.setdefault(item.body, _Listing())
+
+
+def everything(node: c_ast.Node | None, *kinds: type[c_ast.Node]) -> Iterator[c_ast.Node]:
+    """A subtree, node by node, each in front of its children.
+
+    Parameters
+    ----------
+    kinds : only nodes of these classes; those of different ones are in no certain order.
+    """
+    if (listing := _KEPT.get(node) if isinstance(node, c_ast.Compound) else None) is not None:
+        return listing.of(node, kinds)
+    return (found for found in _walked(node) if type(found) in kinds) if kinds else _walked(node)
+
+
+def _walked(node: c_ast.Node | None) -> Iterator[c_ast.Node]:
     left = [] if node is None else [node]
     while left:   # a generator inside a generator for every level would hand each node through all of them
         found = left.pop()
         yield found
-        left.extend([child for _, child in reversed(found.children())])
+        if not isinstance(found, _WITHOUT_CHILDREN):
+            left.extend(reversed(list(found)))
 
 
 def copied(value: _Copied) -> _Copied:

@@ -162,9 +162,9 @@ def _sources(x: Extraction, region: SyntaxRegion, symbol: Symbol) -> frozenset[s
 
 def _values(region: SyntaxRegion, symbol: Symbol) -> list[c_ast.Node]:
     """The values that a function gives a variable."""
-    values = [n.init for n in everything(region.function.body) if isinstance(n, c_ast.Decl) and n is symbol.node]
-    values += [n.rvalue for n in everything(region.function.body) if isinstance(n, c_ast.Assignment)
-               and isinstance(n.lvalue, c_ast.ID) and n.lvalue.name == symbol.name]
+    values = [n.init for n in everything(region.function.body, c_ast.Decl) if n is symbol.node]
+    values += [n.rvalue for n in everything(region.function.body, c_ast.Assignment)
+               if isinstance(n.lvalue, c_ast.ID) and n.lvalue.name == symbol.name]
     return [value for value in values if value is not None]
 
 

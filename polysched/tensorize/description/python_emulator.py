@@ -236,9 +236,26 @@ class Emulator:
                 return self.loop(node)
             case c_ast.Assignment():
                 return self.assignment(node)
+            case c_ast.If():
+                return self.branch(node)
             case c_ast.EmptyStatement():
                 return lambda m: None
         raise quoted("such a statement is not executed", node)
+
+    def branch(self, node: c_ast.If) -> Code:
+        tested, test = self.value(node.cond)
+        if tested.kind == "bits":
+            raise quoted("a short float is no number of C", node)
+        then = self.statement(node.iftrue)
+        other = self.statement(node.iffalse) if node.iffalse is not None else None
+
+        def run(m: Memory) -> None:
+            if test(m):
+                then(m)
+            elif other is not None:
+                other(m)
+
+        return run
 
     def local(self, node: c_ast.Decl) -> Code:
         self.declare(node)

@@ -1,4 +1,4 @@
-"""Reading an instruction's scalar C text: constant loops, assignments, and the functions of `exact_arithmetic`.
+"""Reading an instruction's scalar C text: constant loops, assignments, branches, functions of `exact_arithmetic`.
 
 Constants have the types of C11 6.4.4.1, operators those of 6.3.1.1 and 6.3.1.8, and an assignment converts to the type
 of what it writes (6.5.16.1), which is an explicit `Cast`.  Signed integer arithmetic wraps; a parameter without
@@ -7,6 +7,7 @@ of what it writes (6.5.16.1), which is an explicit `Cast`.  Signed integer arith
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 
@@ -17,6 +18,7 @@ from polysched.errors import SourceSyntaxError
 from polysched.scop.body import Binary, Call, Cast, Expr, IteratorRef, Literal, Load, Select, Unary, walk
 from polysched.scop.c_frontend.declarations.literals import literal
 from polysched.scop.dtypes import INT32, DType, promote, usual_conversion
+from polysched.tensorize.description.branches import Branch, chosen
 from polysched.tensorize.description.exact_arithmetic import FUNCTIONS
 from polysched.tensorize.description.intervals import interval
 from polysched.tensorize.description.semantics import (
@@ -34,7 +36,7 @@ from polysched.tensorize.description.semantics import (
 
 _TYPEDEFS = tuple(n for n in TYPES if n.endswith("_t") or n in ("bf16", "f16"))
 _PRELUDE_LINES = len(_TYPEDEFS)
-_HINT = "constant for loops, assignments and the functions of exact_arithmetic"
+_HINT = "constant for loops, assignments, branches and the functions of exact_arithmetic"
 _COMPARISONS = ("<", "<=", ">", ">=", "==", "!=", "&&", "||")
 _OF_INTEGERS = ("%", "<<", ">>", "&", "|", "^", "~")
 _OPERATORS = ("+", "-", "*", "/", *_OF_INTEGERS[:-1], *_COMPARISONS)
@@ -89,6 +91,7 @@ class _Reader:
         self.sizes: list[str] = []
         self.loops: list[Loop] = []          # around what is being read, outermost first
         self.elements: dict[str, Element] = {}
+        self.taken: set[str] = set()         # names that are in no text
 
     def read(self) -> Semantics:
         declaration = self.function.decl
@@ -153,9 +156,28 @@ class _Reader:
                 return (self.loop(node),)
             case c_ast.Assignment():
                 return (self.update(node),)
+            case c_ast.If():
+                return self.branch(node)
             case c_ast.EmptyStatement():
                 return ()
         raise _missing("such statement", node)
+
+    def branch(self, node: c_ast.If) -> tuple[Item, ...]:
+        """A branch as choices of what its ways write; the names that they declare are free behind it."""
+        condition = self.arithmetic(self.expression(node.cond), node)
+        around = dict(self.variables)
+        ways = []
+        for way in (node.iftrue, node.iffalse):
+            ways.append(() if way is None else self.items(way))
+            self.variables = dict(around)
+        return chosen(Branch(condition, self.read_by(condition), *ways), lambda why: refuse(why, node), self.fresh)
+
+    def fresh(self, wish: str) -> str:
+        """A name that the text does not have, taken from now on."""
+        while re.search(rf"\b{wish}\b", self.text) or wish in self.taken:
+            wish += "_"
+        self.taken.add(wish)
+        return wish
 
     def local(self, node: c_ast.Decl) -> Local:
         variable = self.variable(node)

@@ -20,7 +20,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from fractions import Fraction
 
 from polysched.errors import BudgetExceededError
@@ -247,22 +247,33 @@ class Normaliser:
         return max(-number + 1, min(low, 0)), min(number - 1, max(high, 0))
 
     def _choice(self, e: Select) -> Form:
-        """Minima and maxima in every spelling of the comparison get one name."""
+        """Minima and maxima in every spelling of the comparison get one name, and so do tests for zero."""
+        e = _by_truth(e)
         condition = e.condition
         if isinstance(condition, Binary) and condition.op in ("<", "<=", ">", ">="):
-            common = usual_conversion(condition.left.dtype, condition.right.dtype)
-            left, right = (self._converted(self.form(x), common) for x in (condition.left, condition.right))
-            then, other = self.form(e.then), self.form(e.otherwise)
-            forms = [self._converted(f, e.dtype) for f in (then, other)]   # the order in another type is another one
-            if {left.terms, right.terms} == {then.terms, other.terms} and self._ordered(left, right) and all(
-                    f.exact or f.dtype.is_float for f in (left, right, then, other, *forms)):
-                smaller = (then.terms == left.terms) == (condition.op in ("<", "<="))
-                return self._extremum("min" if smaller else "max", forms, e.dtype)
+            found = self._chosen_extremum(condition, e)
+            if found is not None:
+                return found
+            if condition.op in ("<=", ">=") and condition.left.dtype.is_integer and condition.right.dtype.is_integer:
+                opposite = replace(condition, op="<" if condition.op == ">=" else ">")
+                return self._choice(Select(opposite, e.otherwise, e.then, e.dtype))   # of floats neither may hold
         sides = [self.form(x) for x in (e.then, e.otherwise)]
         if e.dtype.is_float:
             sides = [self._converted(f, e.dtype) for f in sides]
         texts = [f.text() for f in (self.form(condition), *sides)]
         return self._atom(f"({texts[0]} ? {texts[1]} : {texts[2]})", e.dtype)
+
+    def _chosen_extremum(self, condition: Binary, e: Select) -> Form | None:
+        """A choice by a comparison as the least or greatest of both sides; None where it is none."""
+        common = usual_conversion(condition.left.dtype, condition.right.dtype)
+        left, right = (self._converted(self.form(x), common) for x in (condition.left, condition.right))
+        then, other = self.form(e.then), self.form(e.otherwise)
+        forms = [self._converted(f, e.dtype) for f in (then, other)]   # the order in another type is another one
+        if {left.terms, right.terms} == {then.terms, other.terms} and self._ordered(left, right) and all(
+                f.exact or f.dtype.is_float for f in (left, right, then, other, *forms)):
+            smaller = (then.terms == left.terms) == (condition.op in ("<", "<="))
+            return self._extremum("min" if smaller else "max", forms, e.dtype)
+        return None
 
     def _ordered(self, *forms: Form) -> bool:
         return self.numbers or all(f.dtype.is_integer for f in forms)
@@ -341,6 +352,28 @@ class Normaliser:
             ends = [a * b for a in (left.low, left.high) for b in (right.low, right.high)]
             known = min(ends), max(ends)
         return self._known(terms, dtype, known)
+
+
+def _by_truth(e: Select) -> Select:
+    """A choice by a test for zero as one by the number: `x != 0 ? a : b` and `!x ? b : a` are `x ? a : b`."""
+    then, otherwise = e.then, e.otherwise
+    match e.condition:
+        case Unary(op="!"):
+            inner, then, otherwise = e.condition.operand, otherwise, then
+        case Binary(op="!=") if (found := _other_than_zero(e.condition)) is not None:
+            inner = found
+        case Binary(op="==") if (found := _other_than_zero(e.condition)) is not None:
+            inner, then, otherwise = found, otherwise, then
+        case _:
+            return e
+    return _by_truth(Select(inner, then, otherwise, e.dtype))
+
+
+def _other_than_zero(e: Binary) -> Expr | None:
+    """What a comparison compares with zero; None for others."""
+    sides = [s.operand if isinstance(s, Cast) and isinstance(s.operand, Literal) else s for s in (e.left, e.right)]
+    zero = [isinstance(s, Literal) and s.value == 0 for s in sides]
+    return e.right if zero[0] else e.left if zero[1] else None
 
 
 def _conversion(form: Form, dtype: DType) -> str:

@@ -250,7 +250,7 @@ def _prove_slanted(match: Match, sample: Fragment) -> None:
         if hidden & fragment.loops_of(e):
             raise NotGeneralError(f"the ends of loops tell which element operand {operand} holds")
     check = IslCheck(fragment)
-    if witness := check.counted(dict(match.assignment.operands), match.intrinsic.output.name, indexes, match.loops):
+    if witness := check.padding(dict(match.assignment.operands), match.intrinsic.output.name, indexes, match.loops):
         raise NotGeneralError(f"its iterations are no box, and the padding at {witness} would be counted")
 
 

@@ -7,10 +7,11 @@ which `equality.same_function` has proved.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from polysched.scop.body import Expr, Literal, Load, walk
+from polysched.scop.body import Cast, Expr, Literal, Load, walk
 from polysched.scop.dtypes import INT32, DType
 from polysched.tensorize.description.intrinsic import Intrinsic, LoadMode
 from polysched.tensorize.description.semantics import reads_table
@@ -123,8 +124,14 @@ def _by_function(fragment: Fragment, intrinsic: Intrinsic, numerics: Numerics,
 
 def _combinations(fragment: Fragment, intrinsic: Intrinsic,
                   candidates: Sequence[Expr]) -> Iterator[Iterator[tuple[Expr, ...]]]:
-    """Elements of the program first; where these do not do, whatever it computes of them, and its numbers."""
+    """Elements of the program first; where these do not do, whatever it computes of them, and its numbers.
+
+    The bits of an element are those of a number with the other sign, too: `clz` of an `int` counts those of an
+    `unsigned`.
+    """
     loads = [e for e in candidates if isinstance(e, Load)]
+    candidates = [*candidates, *(e for e in _of_other_sign(loads, intrinsic.contraction.input_dtypes)
+                                 if e not in candidates)]
     numbers: list[Expr] = [e for e in walk(fragment.update) if isinstance(e, Literal) and e.dtype.is_integer]
     numbers.append(Literal("0", 0, INT32))   # a byte is its distance from zero
     update = [Assigned(NO_OLD_VALUE if overwrites(intrinsic) else fragment.target, fragment.update)]
@@ -132,6 +139,13 @@ def _combinations(fragment: Fragment, intrinsic: Intrinsic,
     fitting = _once(fragment)
     yield (chosen for chosen in functions(intrinsic, update, [*candidates, *dict.fromkeys(numbers)])
            if all(map(fitting, chosen, intrinsic.contraction.input_dtypes)))
+
+
+def _of_other_sign(loads: Sequence[Load], wanted: Sequence[DType]) -> Iterator[Expr]:
+    """Elements as numbers of an operand's type, where that differs in the sign alone."""
+    for e, dtype in itertools.product(loads, dict.fromkeys(wanted)):
+        if e.dtype.is_integer and dtype.is_integer and e.dtype.bits == dtype.bits and e.dtype != dtype:
+            yield Cast(e, dtype)
 
 
 def _once(fragment: Fragment) -> Callable[[Expr, DType], bool]:

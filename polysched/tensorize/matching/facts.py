@@ -6,6 +6,8 @@ import itertools
 import re
 from collections.abc import Mapping
 
+import islpy as isl
+
 from polysched.records import dataclass
 from polysched.scop.body import Binary, Cast, Expr, Load
 from polysched.scop.dtypes import DType, Kind
@@ -161,12 +163,18 @@ def _number(e: Expr, values: Mapping[str, int]) -> int | None:
     return form.low if form.low == form.high else None
 
 
-def takes_zeros(fragment: Fragment, intrinsic: Intrinsic) -> bool:
-    """Whether padding of what is stored multiplies zeros by the program's floats; a function's own call has none."""
+def takes_zeros(fragment: Fragment, intrinsic: Intrinsic, left_out: isl.Set | None = None) -> bool:
+    """Whether padding of what is stored multiplies zeros by the program's floats; a function's own call has none.
+
+    Parameters
+    ----------
+    left_out : iterations that the instruction does not compute.
+    """
     contraction = intrinsic.contraction
     return (contraction.output_dtype.is_float and len(contraction.inputs) > 1 and not intrinsic.library
             and not fragment.is_box and not overwrites(intrinsic)
-            and bool(padding_counts(fragment, [fragment.loops_of(fragment.result) | frozenset(fragment.kept)])))
+            and bool(padding_counts(fragment, [fragment.loops_of(fragment.result) | frozenset(fragment.kept)],
+                                    left_out)))
 
 
 def witness_text(fragment: Fragment, witness: str) -> str:

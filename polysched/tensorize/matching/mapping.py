@@ -14,11 +14,13 @@ from polysched.target.one_line import OneLine
 from polysched.tensorize.description.intrinsic import Intrinsic, LoadMode
 from polysched.tensorize.description.library_operands import LibraryOperand, library_operand
 from polysched.tensorize.matching.assignment import Assignment
-from polysched.tensorize.matching.encoding import Group
+from polysched.tensorize.matching.encoding import Group, grouped
 from polysched.tensorize.matching.facts import FINITE, takes_zeros
 from polysched.tensorize.matching.operand_layout import LayoutTable, OperandLayout
+from polysched.tensorize.matching.shapes import is_cut
 from polysched.tensorize.proofs.correspondence import blurred
 from polysched.tensorize.proofs.ideal import vanishes
+from polysched.tensorize.proofs.instances import left_out
 from polysched.tensorize.proofs.sum_order import negative_zeros
 from polysched.tensorize.software.fragment import Fragment
 from polysched.tensorize.software.sizes import divides
@@ -110,8 +112,14 @@ class Match(OneLine):
         """What the match takes for granted, in words."""
         lanes = ("partial sums in lanes are added at the end",) if self.adds_at_the_end else ()
         apart = ("float additions of several statements may be reordered",) if self.apart else ()
-        finite = (FINITE,) if takes_zeros(self.fragment, self.intrinsic) else ()
+        finite = (FINITE,) if self.takes_zeros else ()
         return (*self.assignment.assumptions, *lanes, *apart, *finite)
+
+    @cached_property
+    def takes_zeros(self) -> bool:
+        """Whether padding of what is stored multiplies zeros by the program's floats."""
+        groups = grouped(self.intrinsic, self.groups) if is_cut(self.intrinsic) else None
+        return takes_zeros(self.fragment, self.intrinsic, left_out(self.fragment, self.intrinsic, groups, self.loops))
 
     def fused_extent(self, group: int) -> int:
         """Iterations of all loops of a group together."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -29,11 +30,12 @@ from polysched.tensorize.matching.assignment import Assignment
 from polysched.tensorize.matching.bodies import assignments
 from polysched.tensorize.matching.encoding import Choice, Encoding, Extents, Rule, grouped
 from polysched.tensorize.matching.explanation import Explanation, explain, not_handled, unread
-from polysched.tensorize.matching.facts import Fact, Numerics, takes_zeros
+from polysched.tensorize.matching.facts import Fact, Numerics
 from polysched.tensorize.matching.grouping import groups_of_statements
 from polysched.tensorize.matching.mapping import Match
 from polysched.tensorize.matching.operand_layout import LayoutTable
 from polysched.tensorize.matching.scaling import keeps_old_value
+from polysched.tensorize.matching.shapes import is_cut, meets_zeros, not_hiding, shape_or_padding_forbids
 from polysched.tensorize.matching.splitting import split_fragments, whole_fragments
 from polysched.tensorize.matching.symmetry import Images, mirror_images, up_to_symmetry, with_images
 from polysched.tensorize.preparing.ordering import (
@@ -51,9 +53,8 @@ from polysched.tensorize.proofs.ideal import (
     multiplies,
     overwrites,
     sums_from_zero,
-    vanishes,
 )
-from polysched.tensorize.proofs.instances import missing_instances
+from polysched.tensorize.proofs.instances import first_instances, left_out, missing_instances
 from polysched.tensorize.proofs.isl_check import IslCheck, Refusal
 from polysched.tensorize.proofs.sum_order import reordered, runs_in_order
 from polysched.tensorize.software.conflicts import conflicts
@@ -185,7 +186,7 @@ def _matches(scop: Scop, intrinsic: Intrinsic, chosen: MatchOptions, dependences
     if strange := unhandled_kinds(intrinsic):
         explanations, read = explanations + [not_handled(f.statement.name, intrinsic, strange) for f in read], ()
     elif intrinsic.contraction.others:
-        explanations = _together(scop, intrinsic, chosen, found, refused, sizes=sizes or {}, kept=kept)
+        explanations += _together(scop, intrinsic, chosen, found, refused, sizes=sizes or {}, kept=kept)
         read = ()
     for fragment in read:
         mine: list[Match] = []
@@ -247,12 +248,22 @@ def _ways(fragment: Fragment, intrinsic: Intrinsic, options: MatchOptions, depen
     """
     yield _of_fragment(fragment, intrinsic, options, dependences, refused, explanations)
     exact = options.rule is Rule.EXACT and not intrinsic.contraction.tables
+    if is_cut(intrinsic) and not found:
+        yield _of_begun_ahead(fragment, intrinsic, options, dependences, refused)
     if options.split and exact:
         yield _of_halves(fragment, intrinsic, options, dependences, refused)
     if options.remainder and exact and not intrinsic.library:
         yield _of_whole(fragment, intrinsic, options, dependences, refused, list(found))
     if exact and intrinsic.contraction.accumulates and not any(map(_of_one_product, found)):
         yield _of_products(fragment, intrinsic, options, dependences, refused)
+
+
+def _of_begun_ahead(fragment: Fragment, intrinsic: Intrinsic, options: MatchOptions, dependences: Dependences,
+                    refused: list[str]) -> Iterator[Match]:
+    """Matches of an instruction that leaves out the first iterations of a dimension, and so of the program's loop."""
+    for loop, steps in itertools.product(fragment.loops[len(fragment.kept):], sorted(first_instances(intrinsic))):
+        ahead = fragment.beginning_ahead(loop.name, steps)
+        yield from _of_fragment(ahead, intrinsic, options, dependences, refused, [])
 
 
 def _of_one_product(m: Match) -> bool:
@@ -347,6 +358,7 @@ class _Problem:
 
     fragment: Fragment
     intrinsic: Intrinsic
+    numerics: Numerics
     table: tuple[Assignment, ...]
     outside: dict[str, str]
     impossible: str
@@ -369,16 +381,16 @@ def _problem(fragment: Fragment, intrinsic: Intrinsic, options: MatchOptions, de
     if outside and not impossible and len(fragment.kept) + len(outside) < fragment.statement.depth:
         fragment = fragment.inside(len(fragment.kept) + len(outside))
         outside, table = {}, assignments(fragment, intrinsic, options.numerics)
-    checker = IslCheck(fragment, shared=shared_operands(intrinsic))
+    checker = IslCheck(fragment, shared=shared_operands(intrinsic), counted=not_hiding(intrinsic))
     overlapping = not intrinsic.library and bool(table) and checker.overlapping
-    impossible = impossible or _shape_or_padding_forbids(fragment, intrinsic, checker, options.numerics)
+    impossible = impossible or shape_or_padding_forbids(fragment, intrinsic, checker, options.numerics)
     if not intrinsic.library and table:   # a library is called in the program's order
         impossible = impossible or order_that_is_lost(fragment, dependences)
     if overlapping and (ordered or fragment.others):
         impossible = impossible or (f"iterations of {fragment.statement.name} that are far apart add to one element, "
                                     "and these additions would change their order")
-    return _Problem(fragment=fragment, intrinsic=intrinsic, table=table, outside=outside, impossible=impossible,
-                    ordered=ordered, apart=apart, overlapping=overlapping, checker=checker)
+    return _Problem(fragment=fragment, intrinsic=intrinsic, numerics=options.numerics, table=table, outside=outside,
+                    impossible=impossible, ordered=ordered, apart=apart, overlapping=overlapping, checker=checker)
 
 
 def _is_ordered(fragment: Fragment, intrinsic: Intrinsic, numerics: Numerics) -> bool:
@@ -394,40 +406,10 @@ def _moving_tables(fragment: Fragment, intrinsic: Intrinsic, table: tuple[Assign
     return dict.fromkeys(fragment.statement.iterators[len(fragment.kept):deep], "a table changes with it")
 
 
-def _shape_forbids(fragment: Fragment, intrinsic: Intrinsic, checker: IslCheck) -> str:
-    """Why the shape of the statement's iterations, or of the operands, suits no mapping; "" where it may."""
-    name, contraction = fragment.statement.name, intrinsic.contraction
-    if own := next((e for e in contraction.inputs if e.array in contraction.written), None):
-        return (f"{intrinsic.name} reads {own} while it writes {contraction.written[own.array]}, and no program is "
-                "compared with that")
-    if intrinsic.library and checker.shared:
-        return (f"several iterations of {intrinsic.name} read one element of its operand {min(checker.shared)}, and "
-                "functions read arrays in place")
-    if overwrites(intrinsic) and (again := [p.name for p in fragment.loops[len(fragment.kept):]
-                                            if p.extent > 1 and p.name not in checker.written]):
-        return (f"{name} assigns each element again in every iteration of {again[0]}, and {intrinsic.name} assigns it "
-                "once")
-    if fragment.is_box or overwrites(intrinsic):   # what padding computes is not stored
-        return ""
-    if intrinsic.library:
-        return f"{intrinsic.name} computes whole rectangles of iterations, and those of {name} have another shape"
-    if all(vanishes(intrinsic, frozenset({e.array})) for e in intrinsic.contraction.inputs):
-        return ""
-    return (f"the iterations of {name} are no box, and one operand of {intrinsic.name} that is zero does not hide "
-            "what padding would add")
-
-
-def _shape_or_padding_forbids(fragment: Fragment, intrinsic: Intrinsic, checker: IslCheck, numerics: Numerics) -> str:
-    """As `_shape_forbids`; also where zeros of padding would meet values that need not be finite."""
-    why = _shape_forbids(fragment, intrinsic, checker)
-    if why or numerics.finite or not takes_zeros(fragment, intrinsic):
-        return why
-    return (f"the iterations of {fragment.statement.name} are no box, and padding multiplies zeros by values that may "
-            "be infinite or NaN, which is not allowed here: allow it with --allow finite")
-
-
-def _cannot_be_emitted(candidate: Match) -> str:
+def _cannot_be_emitted(candidate: Match, numerics: Numerics) -> str:
     """Why the instruction would not compute the statement although operands correspond; "" where it does."""
+    if is_cut(candidate.intrinsic) and not numerics.finite and candidate.takes_zeros:
+        return meets_zeros(candidate.fragment)
     return candidate.counts_padding() or candidate.cannot_be_called() or keeps_old_value(candidate)
 
 
@@ -459,7 +441,7 @@ def _checked(problem: _Problem, encoding: Encoding, images: Images, dependences:
     own = own_dependences(fragment, dependences, ordered=problem.ordered)
     relations = Correspondence(fragment, intrinsic, grouped(intrinsic, encoding.groups), adds_up=problem.overlapping) \
         if checker.shared else None
-    cut = grouped(intrinsic, encoding.groups) if Kind.TRIANGLE in intrinsic.contraction.kinds else None
+    cut = grouped(intrinsic, encoding.groups) if is_cut(intrinsic) else None
     in_order = _OrderCheck(problem, own, grouped(intrinsic, encoding.groups)) \
         if own and problem.ordered and runs_in_order(intrinsic) else None
     output, compared = intrinsic.output.name, [a.without(intrinsic.contraction.tables) for a in problem.table]
@@ -473,7 +455,8 @@ def _checked(problem: _Problem, encoding: Encoding, images: Images, dependences:
         held = compared[choice.assignment]
 
         def asked(held: Mapping[str, Expr] = held, choice: Choice = choice) -> tuple[Refusal | None]:
-            return (checker.refusal(held, output, indexes, choice.loops)
+            return (checker.refusal(held, output, indexes, choice.loops,
+                                    lambda: left_out(fragment, intrinsic, cut, choice.loops))
                     or (relations.refusal(held, choice.loops) if relations is not None else None)
                     or missing_instances(fragment, intrinsic, cut, choice.loops)
                     or (in_order(choice.loops) if in_order is not None
@@ -488,7 +471,7 @@ def _checked(problem: _Problem, encoding: Encoding, images: Images, dependences:
         if refusal is not None:
             refused.append(f"{candidate}: {refusal.reason}")
             encoding.learn(choice, refusal.loops, refusal.groups)
-        elif why := _cannot_be_emitted(candidate):
+        elif why := _cannot_be_emitted(candidate, problem.numerics):
             refused.append(f"{candidate}: {why}")
         else:
             yield candidate

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from polysched.dependence.dependences import Dependences
+from polysched.dependence.substitution import substitute_temporaries
 from polysched.errors import BudgetExceededError
 from polysched.scop.budget import ISL_OPERATIONS, with_budget
 from polysched.tensorize.equality.questions import one_budget
@@ -25,6 +26,14 @@ from polysched.tensorize.preparing.stepped_tiles import without_stepped_tiles
 
 logger = logging.getLogger(__name__)
 
+
+
+def without_scalars(dependences: Dependences) -> Dependences | None:
+    """The program with scalars that choices have become replaced by their values; None where there are none."""
+    after = substitute_temporaries(dependences)
+    return None if after is dependences else after
+
+
 Rewrite = Callable[[Dependences], Dependences | None]
 
 STEPS: Mapping[Rewrite, str] = {
@@ -35,21 +44,28 @@ STEPS: Mapping[Rewrite, str] = {
     with_domains_for_choices: "a choice by position as bounds of the loops",
     without_idle_guards: "a statement without a condition that changes nothing",
     with_choices_for_branches: "branches on data as choices of what is written",
+    without_scalars: "scalars of one iteration as their values",
     without_partial_sums: "partial sums as one sum",
     rerolled: "statements that are written out as a loop"}
 """The steps, and how a program is read behind each, in words."""
 MOST_REWRITES = LIMITS.most_rewrites
+MOST_ROUNDS = LIMITS.most_rounds
 
 
 def canonical_form(dependences: Dependences) -> Dependences:
     """The program in the words in which instructions are described; the same object where it is.
 
-    Steps that need more isl operations than there are leave the program as it is.
+    The steps are taken in turn until none has anything to say: a copy seen through may show a tile, and so on.  Those
+    that need more isl operations than there are leave the program as it is.
     """
     name = dependences.scop.name
     with one_budget() as asked:
-        for step, words in STEPS.items():
-            dependences = _repeated(step, words, dependences)
+        quiet = 0   # so many steps in a row have had nothing more to say
+        for step, words in tuple(STEPS.items()) * MOST_ROUNDS:
+            before, dependences = dependences, _repeated(step, words, dependences)
+            quiet = quiet + 1 if dependences is before else 1
+            if quiet == len(STEPS):
+                break
     if asked.refused:
         logger.info("function %s: whether instructions compute parts of it was not fully looked into: that %s",
                     name, asked.words)

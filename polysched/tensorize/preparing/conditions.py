@@ -1,16 +1,19 @@
-"""Conditions on iterators and sizes as sets of instances."""
+"""Conditions on iterators and sizes as sets of instances, and the other way round."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import reduce
 
 import islpy as isl
 
 from polysched.scop.body import Binary, Cast, Expr, IteratorRef, Literal, ParameterRef, Unary, walk
-from polysched.scop.dtypes import INT32, usual_conversion
+from polysched.scop.dtypes import INT32, INT64, usual_conversion
 from polysched.scop.points import isl_value
 from polysched.scop.scop import Scop, Statement
+from polysched.tensorize.limits import LIMITS
 
+MOST_ALTERNATIVES = LIMITS.most_alternatives
 _COMPARED = {"<": "lt_set", "<=": "le_set", ">": "gt_set", ">=": "ge_set", "==": "eq_set", "!=": "ne_set"}
 
 
@@ -129,3 +132,51 @@ def _combined(op: str, left: Mapping[str, int], right: Mapping[str, int]) -> Map
         return None
     sign = 1 if op == "+" else -1
     return {n: left.get(n, 0) + sign * right.get(n, 0) for n in {*left, *right}}
+
+
+def condition_of(scop: Scop, statement: Statement, where: isl.Set) -> Expr | None:
+    """A condition that holds for these instances of a statement and for no others; None where it has no short words."""
+    parts = where.gist(statement.domain.intersect_params(scop.context)).coalesce().remove_redundancies()
+    if parts.is_empty() or parts.n_basic_set() > MOST_ALTERNATIVES:
+        return None
+    ways: list[Expr] = []
+    for part in parts.get_basic_sets():
+        tests = [_test(scop, statement, c) for c in part.get_constraints()]
+        known = [t for t in tests if t is not None]
+        if not known or len(known) < len(tests):
+            return None
+        ways.append(reduce(lambda a, b: Binary("&&", a, b, INT32), known))
+    return reduce(lambda a, b: Binary("||", a, b, INT32), ways)
+
+
+def _test(scop: Scop, statement: Statement, constraint: isl.Constraint) -> Expr | None:
+    """A constraint on the iterators of a statement as a comparison."""
+    value = sum_of(scop, constraint.get_aff(), statement)
+    op = "==" if constraint.is_equality() else ">="
+    return None if value is None else Binary(op, value, Literal("0", 0, INT64), INT32)
+
+
+def sum_of(scop: Scop, aff: isl.Aff, statement: Statement) -> Expr | None:
+    """An affine function of the iterators of a statement and of the sizes as an expression; None where it divides."""
+    if aff.dim(isl.dim_type.div) or not aff.get_denominator_val().is_one():
+        return None
+    constant = int(aff.get_constant_val().get_num_si())
+    types = {p.name: p.dtype for p in scop.parameters}
+    terms: list[tuple[int, Expr]] = [
+        (int(aff.get_coefficient_val(isl.dim_type.in_, at).get_num_si()), IteratorRef(name, INT64))
+        for at, name in enumerate(statement.iterators)]
+    for at in range(aff.dim(isl.dim_type.param)):
+        name = str(aff.get_dim_name(isl.dim_type.param, at))
+        factor = int(aff.get_coefficient_val(isl.dim_type.param, at).get_num_si())
+        if name in types:
+            terms.append((factor, Cast(ParameterRef(name, types[name]), INT64)))
+        elif factor:
+            return None
+    total: Expr | None = None
+    for factor, e in terms:
+        if factor:
+            scaled = e if factor == 1 else Binary("*", Literal(str(factor), factor, INT64), e, INT64)
+            total = scaled if total is None else Binary("+", total, scaled, INT64)
+    if total is None:
+        return Literal(str(constant), constant, INT64)
+    return Binary("+", total, Literal(str(constant), constant, INT64), INT64) if constant else total

@@ -1,17 +1,21 @@
-"""Converted copies of arrays: a sum that reads a copy reads what was copied.
+"""Converted copies of arrays: a statement that reads a copy reads what was copied.
 
 Rewrite:  T[i][k] = (int)A[i][k];  ...  c += T[x][y] * b   ->   T[i][k] = (int)A[i][k];  ...  c += (int)A[x][y] * b
+          t[r] = k + r < K ? A[k + r] : 0;  c += t[r] * b  ->   c += (k + r < K ? A[k + r] : 0) * b
+          p = A[0];  for i: { q = A[i + 1];  O[i] = p + q;  p = q; }   ->   for i: O[i] = A[i] + A[i + 1]
 
-Every instance that reads gets its value from one statement, the exact last writer, which computes it from one element
-without a call or a division.  That this element still has its value is not argued but checked: it comes from the same
-writer as when it was copied.  A temporary that nobody reads any more goes away.
+Every instance that reads gets its value from an exact last writer, which computes it from one element without a call or
+a division, or sets it to a number.  Several writers are seen through where their elements are one function of the
+reader's iterators; what is a number, such as the zeros around an image, becomes a choice by position.  That the element
+still has its value is not argued but checked: it comes from the same writer as when it was copied.  A temporary that
+nobody reads any more goes away.
 Source: copy propagation (Aho, Lam, Sethi, Ullman, "Compilers", 2nd ed., section 9.1) on exact array data flow
 (Feautrier, IJPP 20(1), 1991).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import islpy as isl
@@ -32,26 +36,28 @@ from polysched.scop.body import (
     Literal,
     Load,
     ParameterRef,
+    Select,
     assignments,
     rebuild,
     walk,
 )
-from polysched.scop.dtypes import INT64
+from polysched.scop.points import SetOrMap
 from polysched.scop.scop import Access, AccessKind, Scop, Statement
 from polysched.tensorize.limits import LIMITS
+from polysched.tensorize.preparing.conditions import condition_of, sum_of
 from polysched.tensorize.preparing.restating import sources, union_map_of
+from polysched.tensorize.preparing.stepped_tiles import plain_relation
 
 MOST_NODES = LIMITS.most_copied_nodes
-_PARAM, _IN = isl.dim_type.param, isl.dim_type.in_
 
 
 def without_copies(dependences: Dependences) -> Dependences | None:
-    """The program whose sums read one array less through a copy; None where none does."""
+    """The program whose statements read one array less through a copy; None where none does."""
     if not dependences.value_based:
         return None
     refused: set[str] = set()
     while True:
-        found = next((c for s in dependences.scop.statements if _is_sum(s) for a in s.reads
+        found = next((c for s in dependences.scop.statements for a in s.reads
                       if a.reference not in refused and (c := _copy(dependences, s, a)) is not None), None)
         if found is None:
             return None
@@ -61,22 +67,87 @@ def without_copies(dependences: Dependences) -> Dependences | None:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class _Piece:
+    """What some instances of a reader get from one statement.
+
+    Parameters
+    ----------
+    where : these instances.
+    writer, item : what they read is written by.
+    instance : `{ reader[i, j, k] -> writer[i, k] }`: whose value is read.
+    """
+
+    where: isl.Set
+    writer: Statement
+    item: Assign
+    instance: isl.Map
+
+    @property
+    def copied(self) -> Access | None:
+        """The access whose element is copied; None where the value is a number."""
+        return next((a for a in self.writer.accesses if a.reference != self.item.target), None)
+
+    @property
+    def value(self) -> Expr:
+        """What is written, in the type of the copy."""
+        return self.item.value if self.item.value.dtype == self.item.dtype else Cast(self.item.value, self.item.dtype)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class _Copy:
     """A read of an array that holds converted elements of another one.
 
     Parameters
     ----------
     reader, read : what reads it.
-    writer : the statement that copies.
-    instance : `{ reader[i, j, k] -> writer[i, k] }`: whose value is read.
-    iterators : the writer's iterators in terms of the reader's.
+    pieces : where it is a copy of an element.
+    number : what it is elsewhere.
     """
 
     reader: Statement
     read: Access
-    writer: Statement
-    instance: isl.Map
-    iterators: Mapping[str, Expr]
+    pieces: tuple[_Piece, ...]
+    number: Expr | None
+
+
+def _copy(dependences: Dependences, reader: Statement, read: Access) -> _Copy | None:
+    """What a read reads through, where that is a copy in all instances."""
+    scop = dependences.scop
+    pieces = _pieces(dependences, reader, read) if _may_be_put(reader, read) else ()
+    numbers = {p.value for p in pieces if p.copied is None}
+    copies = tuple(p for p in pieces if p.copied is not None)
+    useful = copies and len(numbers) < 2 and _is_worth_it(scop, reader, read, copies, bool(numbers))
+    if not useful or not _covers(scop, reader, pieces):
+        return None
+    return _Copy(reader=reader, read=read, pieces=copies, number=next(iter(numbers), None))
+
+
+def _pieces(dependences: Dependences, reader: Statement, read: Access) -> tuple[_Piece, ...]:
+    """The copies that a read has its values from; none where one of its sources is no copy."""
+    pairs = [p for p in dependences.pairs if p.kind is DependenceKind.FLOW and p.sink_reference == read.reference]
+    found = [_piece(dependences.scop, reader, pair) for pair in pairs]
+    known = tuple(p for p in found if p is not None)
+    return known if len(known) == len(found) else ()
+
+
+def _may_be_put(reader: Statement, read: Access) -> bool:
+    """Whether something else may be read in the place of a read: no subscript, no part of what is changed."""
+    named = {e.reference for a in reader.accesses for s in a.subscripts for e in walk(s) if isinstance(e, Load)}
+    plain = bool(reader.body) and all(isinstance(b, Assign | If) for b in reader.body)
+    return plain and read.reference not in named and read.array not in {a.array for a in reader.writes}
+
+
+def _is_worth_it(scop: Scop, reader: Statement, read: Access, copies: Sequence[_Piece], padded: bool) -> bool:
+    """Whether an instruction may have use for what is copied: sums read it, or it is carried to later iterations.
+
+    What is also changed in place, as by a compare-exchange, is read there.
+    """
+    if not all(_converts(s) for s in scop.statements if any(a.array == read.array for a in s.writes)):
+        return False
+    if _is_sum(reader):
+        return not padded or all(a.dtype.is_integer for a in assignments(reader.body))
+    carried = len(copies) > 1 and not padded and len(reader.body) == 1 and isinstance(reader.body[0], Assign)
+    return carried and scop.array(read.array).is_temporary
 
 
 def _is_sum(statement: Statement) -> bool:
@@ -88,119 +159,184 @@ def _is_sum(statement: Statement) -> bool:
     return any(a.array == target.array for a in statement.reads)
 
 
-def _copy(dependences: Dependences, reader: Statement, read: Access) -> _Copy | None:
-    """What a read reads through, where that is one copy for all instances."""
-    scop = dependences.scop
-    pairs = [p for p in dependences.pairs if p.kind is DependenceKind.FLOW and p.sink_reference == read.reference]
-    named = {e.reference for a in reader.accesses for s in a.subscripts for e in walk(s) if isinstance(e, Load)}
-    if len(pairs) != 1 or read.reference in named:
+def _piece(scop: Scop, reader: Statement, pair: Dependence) -> _Piece | None:
+    """Where one statement is the source of a read; None where it does not copy."""
+    writer, instance = scop.statement(pair.source), pair.relation.reverse()
+    if writer.name == reader.name or not _converts(writer) or not instance.is_single_valued():
         return None
-    writer = scop.statement(pairs[0].source)
-    if writer.name == reader.name or not _converts(writer):
-        return None
-    instance = _instance(scop, reader, pairs[0])
-    iterators = None if instance is None else _iterators(scop, instance, reader, writer)
-    if instance is None or iterators is None:
-        return None
-    return _Copy(reader=reader, read=read, writer=writer, instance=instance, iterators=iterators)
+    item = writer.body[0]
+    assert isinstance(item, Assign)
+    return _Piece(where=instance.domain(), writer=writer, item=item, instance=instance)
 
 
 def _converts(statement: Statement) -> bool:
-    """One element in, one element out, and little between them."""
+    """A number or one element in, one element out, and little between them."""
     item = statement.body[0] if len(statement.body) == 1 else None
-    if not isinstance(item, Assign) or item.op is not None or len(statement.accesses) != 2:
+    if not isinstance(item, Assign) or item.op is not None:
         return False
     target = statement.access(item.target)
+    if target.kind is not AccessKind.MUST_WRITE or not all(a.exact for a in statement.accesses):
+        return False
     nodes = list(walk(item.value))
+    return len(nodes) <= MOST_NODES and not any(map(_is_dear, nodes)) and (
+        all(isinstance(e, Literal | Cast) for e in nodes) or _reads_another(statement, target, nodes))
+
+
+def _is_dear(e: Expr) -> bool:
+    return isinstance(e, Call) or (isinstance(e, Binary) and e.op in "/%")
+
+
+def _reads_another(statement: Statement, target: Access, nodes: Sequence[Expr]) -> bool:
+    """Whether a value is one of one element, of another array."""
     loads = [e for e in nodes if isinstance(e, Load)]
-    dear = any(isinstance(e, Call) or (isinstance(e, Binary) and e.op in "/%") for e in nodes)
-    return target.kind is AccessKind.MUST_WRITE and all(a.exact for a in statement.accesses) and not dear \
-        and len(loads) == 1 and len(nodes) <= MOST_NODES and statement.access(loads[0].reference).array != target.array
+    return len(statement.accesses) == 2 and len(loads) == 1 and statement.access(
+        loads[0].reference).array != target.array
 
 
-def _instance(scop: Scop, reader: Statement, pair: Dependence) -> isl.Map | None:
-    """The instance whose value every instance of the reader gets; None where some get another one."""
-    relation = pair.relation.reverse()
-    everywhere = reader.domain.intersect_params(scop.context).is_subset(relation.domain())
-    return relation if everywhere and relation.is_single_valued() else None
+def _covers(scop: Scop, reader: Statement, pieces: Sequence[_Piece]) -> bool:
+    """Whether every instance of a reader is in one of the pieces."""
+    left = reader.domain.intersect_params(scop.context)
+    for piece in pieces:
+        if len(pieces) > 1 and not piece.where.is_subset(left):
+            return False
+        left = left.subtract(piece.where)
+    return bool(left.is_empty())
 
 
-def _iterators(scop: Scop, instance: isl.Map, reader: Statement, writer: Statement) -> dict[str, Expr] | None:
-    """The writer's iterators as sums of the reader's; None where they are none."""
-    function = isl.PwMultiAff.from_map(instance).coalesce().gist(instance.domain())
-    if not function.isa_multi_aff():
-        return None
-    elements = function.as_multi_aff()
-    found: dict[str, Expr] = {}
-    for at, name in enumerate(writer.iterators):
-        made = _sum(scop, elements.get_aff(at), reader)
-        if made is None:
-            return None
-        found[name] = made
-    return found
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Seen:
+    """What a reader reads instead of a copy.
 
+    Parameters
+    ----------
+    value, access : of the element that is copied.
+    wanted : `{ writer -> reader }`: where its value has to come from.
+    """
 
-def _sum(scop: Scop, aff: isl.Aff, reader: Statement) -> Expr | None:
-    if aff.dim(isl.dim_type.div) or not aff.get_denominator_val().is_one():
-        return None
-    constant = int(aff.get_constant_val().get_num_si())
-    types = {p.name: p.dtype for p in scop.parameters}
-    terms: list[tuple[int, Expr]] = [(int(aff.get_coefficient_val(_IN, at).get_num_si()), IteratorRef(name, INT64))
-                                     for at, name in enumerate(reader.iterators)]
-    for at in range(aff.dim(_PARAM)):
-        name = str(aff.get_dim_name(_PARAM, at))
-        if name in types:
-            terms.append((int(aff.get_coefficient_val(_PARAM, at).get_num_si()),
-                          Cast(ParameterRef(name, types[name]), INT64)))
-        elif not aff.get_coefficient_val(_PARAM, at).is_zero():
-            return None
-    total: Expr | None = None
-    for factor, e in terms:
-        if factor:
-            scaled = e if factor == 1 else Binary("*", Literal(str(factor), factor, INT64), e, INT64)
-            total = scaled if total is None else Binary("+", total, scaled, INT64)
-    if total is None:
-        return Literal(str(constant), constant, INT64)
-    return Binary("+", total, Literal(str(constant), constant, INT64), INT64) if constant else total
+    value: Expr
+    access: Access
+    wanted: isl.UnionMap
 
 
 def _through(dependences: Dependences, copy: _Copy) -> Dependences | None:
     """The program whose reader computes the value itself; None where the element has another value by then."""
-    scop, reader, writer = dependences.scop, copy.reader, copy.writer
-    item = writer.body[0]
-    assert isinstance(item, Assign)
-    copied = next(a for a in writer.accesses if a.reference != item.target)
-    name = f"{copied.reference}_in_{copy.read.reference}"
-
-    def moved(e: Expr) -> Expr:
-        if isinstance(e, IteratorRef):
-            found = copy.iterators[e.name]
-            return found if found.dtype == e.dtype else Cast(found, e.dtype)
-        return Load(name, e.dtype) if isinstance(e, Load) else e
-
-    value = rebuild(item.value, moved)
-    value = value if value.dtype == item.dtype else Cast(value, item.dtype)
-    relation = copy.instance.intersect_domain(reader.domain).apply_range(copied.relation).gist_domain(
-        reader.domain).intersect_domain(reader.domain)
-    access = replace(copied, reference=name, relation=relation, subscripts=tuple(
-        rebuild(s, lambda e: copy.iterators[e.name] if isinstance(e, IteratorRef) else e) for s in copied.subscripts))
+    scop, reader = dependences.scop, copy.reader
+    seen = _seen(dependences, copy, f"{copy.pieces[0].item.target}_in_{copy.read.reference}")
+    value = None if seen is None else _padded(scop, copy, seen.value)
+    if seen is None or value is None:
+        return None
 
     def put(e: Expr) -> Expr:
         return value if isinstance(e, Load) and e.reference == copy.read.reference else e
 
-    if any(i.read == copy.read.reference for i in assignments(reader.body)):
-        return None   # it is the old value of a compound assignment
     made = replace(reader, body=tuple(_with_values(b, put) for b in reader.body), accesses=tuple(
-        access if a is copy.read else a for a in reader.accesses))
+        seen.access if a is copy.read else a for a in reader.accesses))
     after = analyse(replace(scop, statements=tuple(made if s is reader else s for s in scop.statements)),
                     value_based=True, inputs=dependences.inputs)
-    nothing = union_map_of([])
-    wanted = sources(dependences).get(copied.reference, nothing).apply_range(
-        isl.UnionMap.from_map(copy.instance.reverse()))
-    if not after.value_based or not wanted.is_equal(sources(after).get(name, nothing)):
+    if not after.value_based or not seen.wanted.is_equal(
+            sources(after).get(seen.access.reference, union_map_of([]))):
         return None
     rest = without_idle_statements(after.scop)
     return after if rest is after.scop else analyse(rest, value_based=True, inputs=dependences.inputs)
+
+
+def _seen(dependences: Dependences, copy: _Copy, name: str) -> _Seen | None:
+    """The elements of all pieces as one access; None where they are no function of the reader's iterators."""
+    reader, first = copy.reader, copy.pieces[0]
+    if len({p.copied.array for p in copy.pieces if p.copied is not None}) > 1:
+        return None
+    before, nothing = sources(dependences), union_map_of([])
+    relations, wanted = [], []
+    for piece in copy.pieces:
+        copied = piece.copied
+        assert copied is not None
+        relations.append(piece.instance.apply_range(copied.relation))
+        wanted.append(before.get(copied.reference, nothing).apply_range(isl.UnionMap.from_map(
+            piece.instance.reverse())))
+    one = _of_one_piece(dependences.scop, copy, name) if len(copy.pieces) == 1 else _of_several_pieces(
+        dependences.scop, copy, name, _union(relations))
+    if one is None or first.copied is None:
+        return None
+    value, subscripts = one
+    where = _union([p.where for p in copy.pieces]).intersect(reader.domain)
+    relation = _union(relations).intersect_domain(reader.domain).gist_domain(where).intersect_domain(where)
+    access = replace(first.copied, reference=name, relation=relation, subscripts=subscripts)
+    return _Seen(value=value, access=access, wanted=union_map_of(wanted))
+
+
+def _read_as(piece: _Piece, name: str) -> Expr:
+    """The value of a piece with another name for what it reads."""
+    return rebuild(piece.value, lambda e: Load(name, e.dtype) if isinstance(e, Load) else e)
+
+
+def _of_one_piece(scop: Scop, copy: _Copy, name: str) -> tuple[Expr, tuple[Expr, ...]] | None:
+    """The value and the subscripts of what is read, in terms of the reader's iterators."""
+    (piece,) = copy.pieces
+    iterators = _iterators(scop, piece.instance, copy.reader, piece.writer)
+    if iterators is None or piece.copied is None:
+        return None
+    return _moved(_read_as(piece, name), iterators), tuple(_moved(s, iterators) for s in piece.copied.subscripts)
+
+
+def _of_several_pieces(scop: Scop, copy: _Copy, name: str,
+                       relation: isl.Map) -> tuple[Expr, tuple[Expr, ...]] | None:
+    """The same where several statements copy elements of one array, in one way."""
+    values = {_read_as(p, name) for p in copy.pieces}
+    value = values.pop()
+    if values or any(isinstance(e, IteratorRef | ParameterRef) for e in walk(value)):
+        return None
+    subscripts = _subscripts(scop, relation, copy.reader)
+    return None if subscripts is None else (value, subscripts)
+
+
+def _moved(e: Expr, iterators: Mapping[str, Expr]) -> Expr:
+    """An expression of the writer in terms of the reader's iterators."""
+    def change(x: Expr) -> Expr:
+        if not isinstance(x, IteratorRef):
+            return x
+        found = iterators[x.name]
+        return found if found.dtype == x.dtype else Cast(found, x.dtype)
+
+    return rebuild(e, change)
+
+
+def _padded(scop: Scop, copy: _Copy, value: Expr) -> Expr | None:
+    """The value where an element is copied, and the number elsewhere; None where no condition tells them apart."""
+    if copy.number is None:
+        return value
+    where = _union([p.where for p in copy.pieces])
+    condition = condition_of(scop, copy.reader, where)
+    if condition is not None:
+        return Select(condition, value, copy.number, value.dtype)
+    condition = condition_of(scop, copy.reader, copy.reader.domain.subtract(where))
+    return None if condition is None else Select(condition, copy.number, value, value.dtype)
+
+
+def _union(parts: Sequence[SetOrMap]) -> SetOrMap:
+    """All of some sets or maps."""
+    total = parts[0]
+    for part in parts[1:]:
+        total = total.union(part)
+    return total.coalesce()
+
+
+def _iterators(scop: Scop, instance: isl.Map, reader: Statement, writer: Statement) -> dict[str, Expr] | None:
+    """The writer's iterators as sums of the reader's; None where they are none."""
+    found = _subscripts(scop, instance, reader)
+    return None if found is None else dict(zip(writer.iterators, found, strict=True))
+
+
+def _subscripts(scop: Scop, relation: isl.Map, reader: Statement) -> tuple[Expr, ...] | None:
+    """What a relation reaches as sums of the reader's iterators; None where it is no such function."""
+    if not relation.is_single_valued():
+        return None
+    relation = plain_relation(relation, relation.domain())
+    function = isl.PwMultiAff.from_map(relation).coalesce().gist(relation.domain())
+    if not function.isa_multi_aff():
+        return None
+    elements = function.as_multi_aff()
+    made = [sum_of(scop, elements.get_aff(at), reader) for at in range(elements.dim(isl.dim_type.out))]
+    return None if any(e is None for e in made) else tuple(e for e in made if e is not None)
 
 
 def _with_values(item: BodyStatement, put: Callable[[Expr], Expr]) -> BodyStatement:

@@ -26,6 +26,7 @@ from polysched.scop.body import (
     COMPARISON,
     Assign,
     Binary,
+    Call,
     Expr,
     If,
     Literal,
@@ -38,6 +39,7 @@ from polysched.scop.body import (
 )
 from polysched.scop.dtypes import INT32
 from polysched.scop.scop import AccessKind, Scop, Statement, union_set
+from polysched.tensorize.description.exact_arithmetic import FUNCTIONS
 from polysched.tensorize.equality import Verdict, same_function
 from polysched.tensorize.limits import LIMITS
 from polysched.tensorize.preparing.conditions import instances_where
@@ -130,14 +132,24 @@ def _unguarded(scop: Scop, statement: Statement) -> Statement | None:
 
 
 def _is_idle(condition: Expr, value: Expr, otherwise: Expr) -> bool:
-    """Wherever a condition is false, two values are one."""
-    if not value.dtype.is_integer or value.dtype != otherwise.dtype:
+    """Wherever a condition is false, two values are one, and the first may be computed."""
+    if not value.dtype.is_integer or value.dtype != otherwise.dtype or not all(map(_is_defined, walk(value))):
         return False
     alternatives = [frozenset(e for e in zeros if e.dtype.is_integer) for zeros in _zeros(condition)]
     if not 0 < len(alternatives) <= MOST_ALTERNATIVES:
         return False
     return all(same_function(_with_zeros(value, zeros), _with_zeros(otherwise, zeros),
                              conflicts=PROOF_CONFLICTS).verdict is Verdict.EQUAL for zeros in alternatives)
+
+
+def _is_defined(e: Expr) -> bool:
+    """Whether an operation is defined whatever its operands are: a guard may keep zero from `__builtin_clz(x)`."""
+    match e:
+        case Call():
+            return e.function in FUNCTIONS or e.function.startswith("__builtin_popcount")
+        case Binary(op="/" | "%" | "<<" | ">>"):
+            return isinstance(plain(e.right), Literal)
+    return True
 
 
 def _zeros(condition: Expr, *, holds: bool = False) -> Iterator[frozenset[Expr]]:

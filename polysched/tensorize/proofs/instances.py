@@ -37,9 +37,30 @@ def missing_instances(fragment: Fragment, intrinsic: Intrinsic, groups: Sequence
                    frozenset(n for members in loops for n in members), tuple(range(len(groups))))
 
 
+def left_out(fragment: Fragment, intrinsic: Intrinsic, groups: Sequence[Grouped] | None,
+             loops: Sequence[tuple[str, ...]]) -> isl.Set | None:
+    """The iterations of the box around the program's at whose places the instruction computes nothing.
+
+    Parameters
+    ----------
+    groups, loops : as of `missing_instances`.
+    """
+    if groups is None:
+        return None
+    names = [d.name for d in intrinsic.contraction.dimensions]
+    everywhere = _places(fragment, names, groups, loops).intersect_domain(fragment.iterations_of_all_sizes[1])
+    return everywhere.subtract_range(instances(intrinsic)).domain()
+
+
 def places(fragment: Fragment, names: Sequence[str], groups: Sequence[Grouped],
            loops: Sequence[tuple[str, ...]]) -> isl.Map:
     """From iterations of the program to the instance of the instruction that computes them, in its own execution."""
+    return _places(fragment, names, groups, loops).intersect_domain(fragment.domain)
+
+
+def _places(fragment: Fragment, names: Sequence[str], groups: Sequence[Grouped],
+            loops: Sequence[tuple[str, ...]]) -> isl.Map:
+    """As `places`, also where the program has no iteration."""
     where, tiles = [], []
     for g, part in enumerate(groups):
         rest, terms = math.prod(part.extents), []
@@ -53,7 +74,7 @@ def places(fragment: Fragment, names: Sequence[str], groups: Sequence[Grouped],
     statement = fragment.statement
     text = f"{{ {statement.name}[{', '.join(statement.iterators)}] -> D[{', '.join(f'ps_{n}' for n in names)}] : " \
            f"exists {', '.join(tiles)}: {' and '.join(where)} }}"
-    return isl.Map.read_from_str(isl.DEFAULT_CONTEXT, text).intersect_domain(fragment.domain)
+    return isl.Map.read_from_str(isl.DEFAULT_CONTEXT, text)
 
 
 @lru_cache(maxsize=512)
@@ -62,6 +83,14 @@ def instances(intrinsic: Intrinsic) -> isl.Set:
     dimensions = intrinsic.contraction.dimensions
     text = f"{{ D[{', '.join(d.name for d in dimensions)}] : {' and '.join(map(_bounds, dimensions)) or 'true'} }}"
     return isl.Set.read_from_str(isl.DEFAULT_CONTEXT, text)
+
+
+@lru_cache(maxsize=512)
+def first_instances(intrinsic: Intrinsic) -> frozenset[int]:
+    """Where dimensions begin whose first iterations compute nothing (`for i: for k < i`: the first i is 1)."""
+    computed = instances(intrinsic)
+    return frozenset(int(computed.dim_min_val(at).get_num_si())
+                     for at in range(len(intrinsic.contraction.dimensions))) - {0}
 
 
 def _bounds(d: Dimension) -> str:

@@ -8,7 +8,7 @@ f splits into tile and coordinate by division, which is a bijection.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property, lru_cache
 from typing import TypeAlias
@@ -58,10 +58,12 @@ class IslCheck:
     ----------
     shared : operands with elements that several instances access; `correspondence` has the whole relation of these,
         and their places hide no padding.
+    counted : operands whose zeros count, so they hide no padding either.
     """
 
     fragment: Fragment
     shared: frozenset[str] = frozenset()
+    counted: frozenset[str] = frozenset()
     answers: dict[tuple[str, frozenset[str]], bool] = field(default_factory=dict)
     asked: dict[tuple[str, ...], dict[Hidden, bool]] = field(default_factory=dict)
     apart: dict[tuple[tuple[str, ...], ...], bool] = field(default_factory=dict)
@@ -71,7 +73,8 @@ class IslCheck:
     hidings: dict[int, tuple[Mapping[str, Expr], Hiding]] = field(default_factory=dict)
 
     def refusal(self, operands: Mapping[str, Expr], output: str, indexes: Sequence[frozenset[str]],
-                loops: Sequence[tuple[str, ...]]) -> Refusal | None:
+                loops: Sequence[tuple[str, ...]],
+                left_out: Callable[[], isl.Set | None] = lambda: None) -> Refusal | None:
         """Refuse a mapping that does not compute the statement; None when it does.
 
         Parameters
@@ -79,6 +82,7 @@ class IslCheck:
         operands : input operand -> software expression.
         indexes : per group the operands that it indexes, `output` among them for the result.
         loops : per group its loops, outermost first.
+        left_out : the iterations around the program's at whose places the instruction computes nothing, if any.
         """
         names = [name for members in loops for name in members]
         if len(set(names)) != len(names) or not all(map(self.recoverable, loops)):
@@ -97,7 +101,9 @@ class IslCheck:
                            _together(lanes))
         if self.fragment.is_box:
             return None
-        return _padding(self.fragment, self._views(operands, output, indexes, loops), frozenset(names))
+        idle = left_out()
+        return _padding(self.fragment, self._views(operands, output, indexes, loops), idle, frozenset(names),
+                        () if idle is None else tuple(range(len(loops))))
 
     def _is_one_element(self, used: Sequence[str], together: frozenset[str]) -> bool:
         """Whether what an operand holds is the same in all iterations of some loops."""
@@ -110,10 +116,10 @@ class IslCheck:
         kept = frozenset(self.fragment.kept)
         views = [kept | self.fragment.loops_of(e) | _together(
             tuple(m for m, i in zip(loops, indexes, strict=True) if o in i))
-            for o, e in operands.items() if o not in self.shared]
+            for o, e in operands.items() if o not in self.shared | self.counted]
         return views if output in self.shared else [*views, self.written | kept]
 
-    def counted(self, operands: Mapping[str, Expr], output: str, indexes: Sequence[frozenset[str]],
+    def padding(self, operands: Mapping[str, Expr], output: str, indexes: Sequence[frozenset[str]],
                 loops: Sequence[tuple[str, ...]]) -> str:
         """A point outside a domain that is no box whose padding would be counted; "" where there is none."""
         return padding_counts(self.fragment, self._views(operands, output, indexes, loops))
@@ -260,23 +266,34 @@ def iteration_map(fragment: Fragment, coordinates: Sequence[str]) -> isl.Map:
     return isl.Map.read_from_str(isl.DEFAULT_CONTEXT, text).intersect_domain(fragment.domain)
 
 
-def _padding(fragment: Fragment, views: Sequence[frozenset[str]], mapped: frozenset[str]) -> Refusal | None:
+def _padding(fragment: Fragment, views: Sequence[frozenset[str]], left_out: isl.Set | None, mapped: frozenset[str],
+             groups: tuple[int, ...]) -> Refusal | None:
     """Points of the bounding box outside the domain must have no effect.
 
-    An operand is zero, and an element of the result is not stored, where no iteration with the same values of its own
-    loops belongs to the domain; an operand is packed once for all values of the others.
+    The instruction may compute nothing there.  Else an operand is zero, and an element of the result is not stored,
+    where no iteration with the same values of its own loops belongs to the domain; an operand is packed once for all
+    values of the others.
 
     Parameters
     ----------
     views : per operand the loops that its places are told apart by, the result's among them.
+    groups : those whose places decide what the instruction leaves out.
     """
-    witness = padding_counts(fragment, views)
-    return Refusal(f"the domain is no box, and the padding at {witness} would be counted", mapped) if witness else None
+    witness = padding_counts(fragment, views, left_out)
+    return Refusal(f"the domain is no box, and the padding at {witness} would be counted", mapped, groups) \
+        if witness else None
 
 
-def padding_counts(fragment: Fragment, views: Sequence[frozenset[str]]) -> str:
-    """A point of the bounding box outside the domain that no operand hides; "" where there is none."""
+def padding_counts(fragment: Fragment, views: Sequence[frozenset[str]], left_out: isl.Set | None = None) -> str:
+    """A point of the bounding box outside the domain that no operand hides; "" where there is none.
+
+    Parameters
+    ----------
+    left_out : points that an instruction does not compute.
+    """
     domain, visible = fragment.iterations_of_all_sizes
+    if left_out is not None:
+        visible = visible.subtract(left_out)
     for view in views:
         reached = domain
         for position, name in enumerate(fragment.statement.iterators):

@@ -83,6 +83,7 @@ class Fragment(OneLine):
     update : new value of the target; the old value is `Load(target)`.
     others : what else the statement writes, in the same pattern: two iterations that differ write different elements of
         one result where they do of every other.
+    begins_ahead : a loop begins ahead of the domain, so that what an instruction leaves out at its start falls there.
     kept : the outermost loops that run around the instruction's nest, as code of the program's; here each stands at its
         least value, and what is computed is one iteration of them.
     """
@@ -96,6 +97,12 @@ class Fragment(OneLine):
     update: Expr
     others: tuple[Assigned, ...] = ()
     kept: tuple[str, ...] = ()
+    begins_ahead: bool = False
+
+    def beginning_ahead(self, name: str, steps: int) -> Fragment:
+        """The fragment with a loop that begins so many iterations ahead of the domain, where there is nothing to do."""
+        return replace(self, begins_ahead=True, loops=tuple(
+            SoftwareLoop(p.name, p.lower - steps, p.extent + steps) if p.name == name else p for p in self.loops))
 
     def inside(self, depth: int) -> Fragment:
         """The fragment with so many outermost loops kept outside."""
@@ -151,7 +158,7 @@ class Fragment(OneLine):
     @cached_property
     def is_box(self) -> bool:
         """The domain has no holes and no slanted sides."""
-        if not self.kept and self.domain.is_box():   # as it is written down
+        if not self.kept and not self.begins_ahead and self.domain.is_box():   # as it is written down
             return True
         return bool(self.box.is_subset(self.domain))
 

@@ -32,7 +32,7 @@ def fragment_of_several(scop: Scop, statement: Statement, sizes: Mapping[str, in
     domain, values = known_domain(scop, statement, sizes), _values_behind(statement)
     if domain is None or values is None:
         return None
-    own = _own_arrays(scop, statement)
+    own = own_arrays(scop, statement)
     shown = [t for t in values if statement.access(t).array not in own]
     if not _one_pattern([fix_parameters(statement.access(t).relation, sizes).intersect_domain(domain) for t in shown]):
         return None
@@ -54,7 +54,7 @@ def at_sizes(fragment: Fragment, sizes: Mapping[str, int], *, tables: bool) -> F
     return statement_fragment(fragment.scop, fragment.statement, sizes, tables=tables)
 
 
-def _own_arrays(scop: Scop, statement: Statement) -> set[str]:
+def own_arrays(scop: Scop, statement: Statement) -> set[str]:
     """The temporaries that no other statement accesses."""
     used = {x.array for s in scop.statements if s.name != statement.name for x in s.accesses}
     return {a.name for a in scop.arrays if a.is_temporary and a.name not in used}

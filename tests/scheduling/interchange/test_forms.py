@@ -2,6 +2,7 @@
 
 import random
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -9,13 +10,16 @@ from polysched.dependence import analyse
 from polysched.dependence.dependences import Dependences
 from polysched.emit_c import emit
 from polysched.errors import IllegalScheduleError, PolyschedError, UsageError
-from polysched.scheduling import Schedule, original, pluto
+from polysched.fuzz.generator import generate
+from polysched.fuzz.hand_steps import random_steps
+from polysched.fuzz.random_strategy import random_strategy
+from polysched.scheduling import Schedule, by_strategy, original, pluto
 from polysched.scheduling.interchange.forms import WRITERS
 from polysched.scheduling.primitives import Tile
 from polysched.scheduling.steps import apply
 from polysched.scop import from_c_text
 from polysched.scop.points import instances_in_order
-from polysched.tiling import tile
+from polysched.tiling import TilingOptions, tile
 
 JACOBI = """void f(int t_end, int n, double a[n], double b[n]) {
 #pragma scop
@@ -40,6 +44,32 @@ def test_every_form_round_trips(form: str) -> None:
         again = Schedule.from_text(schedule.to_text(form), dependences)
         assert order(again) == order(schedule)
         assert again.to_text(form) == schedule.to_text(form)
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_schedules_of_random_programs_round_trip_or_are_refused_in_words(seed: int) -> None:
+    dependences = analyse(from_c_text(generate(seed).text()))
+    if seed % 3 == 0:
+        schedule = by_strategy(dependences, random_strategy(dependences.scop, seed))
+    elif seed % 3 == 1:
+        schedule = random_steps(original(dependences), seed=seed, count=3)
+    else:
+        schedule = pluto(dependences)
+        schedule = replace(schedule, tree=tile(schedule, TilingOptions(sizes=3, register=False), alone=False).tree)
+    sizes = {p.name: 4 for p in dependences.scop.parameters}
+
+    def ordered(own: Schedule) -> list[tuple[str, tuple[int, ...]]]:
+        return instances_in_order(own.scop.domain, own.tree, sizes, [s.name for s in own.scop.statements])
+    refused = {}
+    for form in ("stored", *WRITERS):
+        try:
+            text = schedule.to_text(form)
+        except UsageError as refusal:
+            refused[form] = refusal.hint or refusal.witness
+            continue
+        assert ordered(Schedule.from_text(text, schedule.dependences)) == ordered(schedule), form
+    assert set(refused) <= {"pluto", "halide", "cloog"}, "the others say any schedule"
+    assert all(refused.values()), "with a witness or a hint"
 
 
 @pytest.mark.parametrize("form", ["stored", "tree", "map", "halide", "openscop", "cloog"])

@@ -7,7 +7,7 @@ from pycparser import c_ast, c_parser
 
 from polysched.errors import SourceSyntaxError, UnsupportedScopError
 from polysched.scop import from_c_text
-from polysched.scop.c_frontend.parse import copied, everything
+from polysched.scop.c_frontend.parse import copied, everything, keep_bodies
 from polysched.scop.c_frontend.rewrites.counted_while import For
 
 TREE = c_parser.CParser().parse("""struct s { int a, *b; };
@@ -92,3 +92,17 @@ def test_beyond_standard_c_is_not_called_a_syntax_error():
 def test_error_directive():
     with pytest.raises(SourceSyntaxError, match="wrong turn"):
         from_c_text("#error wrong turn\n", path="given.c")
+
+
+def test_bodies_are_listed_once_and_by_class() -> None:
+    tree = c_parser.CParser().parse("void f(int n) { int i; for (i = 0; i < n; i++) if (n) x[i] = y->n + 1; }")
+    body = tree.ext[0].body
+    plain = list(everything(body))
+    goal = [n for n in plain if isinstance(n, c_ast.ID | c_ast.Decl)]
+    assert sorted(map(id, everything(body, c_ast.ID, c_ast.Decl))) == sorted(map(id, goal))
+    keep_bodies(tree)
+    assert list(everything(body)) == plain
+    assert sorted(map(id, everything(body, c_ast.ID, c_ast.Decl))) == sorted(map(id, goal))
+    assert list(everything(body, c_ast.While)) == []
+    body.block_items = []   # a promise is a promise
+    assert list(everything(body)) == plain

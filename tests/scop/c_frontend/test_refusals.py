@@ -198,7 +198,7 @@ def test_counter_whose_address_is_known():
 
 
 def test_a_loop_without_a_condition_inside_a_counted_one():
-    text = "void f(int n, int *A) {\nfor (int i = 0; i < n; i++) {\nfor (;;) { A[0] = 1; return; }\n}\n}\n"
+    text = "void f(int n, int *A) {\nfor (int i = 0; i < n; i++) {\nfor (;;) { A[0] = 1; A[1] = 2; }\n}\n}\n"
     with pytest.raises(UnsupportedScopError, match="does not begin by setting one counter"):
         from_c_text(text, autodetect=True)
 

@@ -27,6 +27,13 @@ CHOSEN = {   # body, statements behind it
     "nested": ("P[i] = 5; F[i] = 6; if (A[i] < B[i]) { if (A[i] > 0) P[i] = A[i]; else F[i] = 1; } "
                "else { P[i] = 3; F[i] = B[i]; }", 2),
     "sums": ("if (A[i] < B[i]) { P[i] += A[i]; Q[i] -= 2; } else { Q[i] = B[i]; P[i] = 3; }", 2),
+    "a swap": ("P[i] = A[i]; Q[i] = B[i]; if (P[i] < Q[i]) { int32_t t = P[i]; P[i] = Q[i]; Q[i] = t; }", 2),
+    "a swap by differences": ("P[i] = A[i]; Q[i] = B[i]; "
+                              "if (P[i] < Q[i]) { P[i] ^= Q[i]; Q[i] ^= P[i]; P[i] ^= Q[i]; }", 2),
+    "a part reads what another writes": ("P[i] = 1; Q[i] = 2; if (A[i] < B[i]) { P[i] = A[i]; Q[i] = P[i] + 1; }", 2),
+    "each reads the other": ("P[i] = 5; Q[i] = 6; if (P[i] < A[i]) { P[i] = Q[i]; Q[i] = 3; } else Q[i] = 5;", 2),
+    "neighbours": ("P[i] = A[i]; P[i + 1] = B[i]; "
+                   "if (P[i] < P[i + 1]) { int32_t t = P[i]; P[i] = P[i + 1]; P[i + 1] = t; }", 2),
     "old values": ("if (A[i] < P[i]) P[i] = P[i + 1]; P[i] += 2;", 1),
 }
 KEPT = {
@@ -37,6 +44,7 @@ KEPT = {
     "a condition behind a write": "Q[i] = 1; if (A[i] < P[i]) { P[i] = A[i]; if (P[i] > 3) Q[i] = B[i]; }",
     "a value behind a write": "Q[i] = 1; if (A[i] < P[i]) { P[i] = A[i]; Q[i] = P[i]; }",
     "written twice": "if (A[i] < B[i]) { P[i] = A[i]; P[i] = P[i] + 1; }",
+    "elements that may be one": "P[i] = 1; Q[i] = 2; if (A[i] < B[i]) { P[i] = A[i]; Q[i] = P[2]; }",
     "two elements": "if (A[i] < B[i]) P[i] = A[i]; else P[i + 1] = B[i];",
     "a sum under a condition": "if (A[i] < B[i]) P[i] += A[i];",
     "an element that is nowhere else": "if (A[i] < B[i]) P[i] = A[i];",
@@ -44,6 +52,7 @@ KEPT = {
     "an element that is only read elsewhere": "F[i] = P[i]; if (A[i] < B[i]) P[i] = A[i];",
     "an element that the condition reads": "if (P[i] < A[i]) P[i] = A[i];",
     "another element elsewhere": "if (A[i] < B[i]) P[i] = A[i]; Q[i] = P[i + 1];",
+    "a swap of what it may leave alone": "if (P[i] < Q[i]) { int32_t t = P[i]; P[i] = Q[i]; Q[i] = t; }",
     "no branch": "P[i] = A[i] < B[i] ? A[i] : B[i];",
 }
 
@@ -78,3 +87,16 @@ def test_a_maximum_and_its_place_are_two_results_of_one_instruction(tmp_path: Pa
             "if (m[i] < a[r][i]) { m[i] = a[r][i]; p[i] = k[i]; }")
     scop = described.program("int32_t m[19], int32_t p[19], int32_t a[3][19], int32_t k[19]", body)
     assert described.executes(scop, described.matched(scop, largest), tmp_path)
+
+
+def test_a_swap_by_a_branch_is_a_compare_exchange(tmp_path: Path) -> None:
+    swap = "if ({0} > {1}) {{ int32_t t = {0}; {0} = {1}; {1} = t; }}"
+    ordered = described.unit("ordered", "int32_t P[8], int32_t Q[8]",
+                             f"for (int i = 0; i < 8; i++) {swap.format('P[i]', 'Q[i]')}")
+    body = f"for (int i = 0; i < 19; i++) {{ int a = p[i], b = q[i]; {swap.format('a', 'b')} p[i] = a; q[i] = b; }}"
+    scop = described.program("int32_t p[19], int32_t q[19]", body)
+    assert described.executes(scop, described.matched(scop, ordered), tmp_path) == 1
+    alone = described.program("int32_t p[19], int32_t q[19]",
+                              f"for (int i = 0; i < 19; i++) {swap.format('p[i]', 'q[i]')}")
+    words = "\n".join(map(str, described.matched(alone, ordered).explanations))
+    assert "nothing else writes p, which may be read-only" in words

@@ -12,7 +12,7 @@ from polysched.scop.dtypes import INT8, INT32, INT64, UINT32, UINT64
 from polysched.scop.points import fix_parameters
 from polysched.scop.scop import Scop
 from polysched.target import find_compiler
-from polysched.tensorize.preparing.conditions import affine, instances_where
+from polysched.tensorize.preparing.conditions import affine, condition_of, instances_where
 
 N = 5
 LOOPS = ("for (int i = -4; i < n; i++) for (unsigned j = 0; j < 6; j++) for (long k = 0; k < 3; k++) "
@@ -36,7 +36,7 @@ def program(conditions: list[str]) -> str:
     return f"void f(int n, int A[9][6][3]) {{\n#pragma scop\n{text}\n#pragma endscop\n}}\n"
 
 
-def condition_of(scop: Scop, at: int) -> Expr:
+def written(scop: Scop, at: int) -> Expr:
     (item,) = scop.statements[at].body
     assert isinstance(item, Assign)
     assert isinstance(item.value, Select)
@@ -67,7 +67,7 @@ def points(where: isl.Set) -> set[tuple[int, ...]]:
 @pytest.mark.parametrize("condition", EXACT)
 def test_instances_are_those_that_gcc_chooses(condition: str, chosen_by_gcc: list[np.ndarray]) -> None:
     scop = from_c_text(program([condition]))
-    where = instances_where(scop, scop.statements[0], condition_of(scop, 0))
+    where = instances_where(scop, scop.statements[0], written(scop, 0))
     assert where is not None
     expected = {(i - 4, j, k) for i, j, k in np.argwhere(chosen_by_gcc[EXACT.index(condition)]).tolist()}
     assert points(where) == expected
@@ -76,15 +76,15 @@ def test_instances_are_those_that_gcc_chooses(condition: str, chosen_by_gcc: lis
 @pytest.mark.parametrize("condition", LEFT_ALONE)
 def test_what_wraps_or_looks_at_data_is_no_set(condition: str) -> None:
     scop = from_c_text(program([condition]))
-    assert instances_where(scop, scop.statements[0], condition_of(scop, 0)) is None
+    assert instances_where(scop, scop.statements[0], written(scop, 0)) is None
 
 
 def test_a_signed_side_may_meet_an_unsigned_one_where_it_is_never_negative() -> None:
     text = program(["i < 3u"])
     kept = from_c_text(text.replace("int i = -4", "int i = 0"))
-    assert instances_where(kept, kept.statements[0], condition_of(kept, 0)) is not None
+    assert instances_where(kept, kept.statements[0], written(kept, 0)) is not None
     from_parameter = from_c_text(text.replace("int i = -4", "int i = n - 5"))
-    assert instances_where(from_parameter, from_parameter.statements[0], condition_of(from_parameter, 0)) is None
+    assert instances_where(from_parameter, from_parameter.statements[0], written(from_parameter, 0)) is None
 
 
 def test_affine_forms_keep_what_conversions_keep() -> None:
@@ -99,3 +99,18 @@ def test_affine_forms_keep_what_conversions_keep() -> None:
     for refused in (Cast(i, INT8), Cast(i, UINT32), Cast(Literal("-1", -1, INT32), UINT32),
                     IteratorRef("elsewhere", INT32), Binary("/", i, Literal("2", 2, INT32), INT32)):
         assert affine(domain, refused) is None
+
+
+@pytest.mark.parametrize("condition", EXACT)
+def test_a_set_of_instances_is_said_as_a_condition(condition: str) -> None:
+    scop = from_c_text(program([condition]))
+    (statement,) = scop.statements
+    where = instances_where(scop, statement, written(scop, 0))
+    assert where is not None
+    said = condition_of(scop, statement, where)
+    if said is None:
+        assert where.is_subset(statement.domain.complement()) or where.is_equal(statement.domain)
+        return
+    again = instances_where(scop, statement, said)
+    assert again is not None
+    assert again.intersect_params(scop.context).is_equal(where.intersect_params(scop.context))

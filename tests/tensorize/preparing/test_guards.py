@@ -25,7 +25,10 @@ COUNTING = [
     "if (A[i][k] == 0) C[i] += A[i][k] + 1;", "if (A[i][k] != 0) C[i] += B[k];",
     "if (A[i][k] != 0 || B[k] != 0) C[i] += A[i][k] * B[k] + 1;", "if (A[i][k] != 0) C[i] = A[i][k];",
     "if (A[i][k] != 0 && B[k] != 0) C[i] += A[i][k];", "C[i] += A[i][k] != 0 ? A[i][k] * B[k] : 1;",
-    "if (A[i][k] >= 0) C[i] += A[i][k];", "if (U[k] > 1) C[i] += U[k];", "if (B[k] > 0u) C[i] += B[k] < 0;"]
+    "if (A[i][k] >= 0) C[i] += A[i][k];", "if (U[k] > 1) C[i] += U[k];", "if (B[k] > 0u) C[i] += B[k] < 0;",
+    # what the guard keeps from being computed is undefined
+    "C[i] = B[k] != 0 ? __builtin_clz(B[k]) : 32;", "C[i] += B[k] ? __builtin_ctz(B[k]) - 32 : 0;",
+    "C[i] += U[k] != 0 ? (A[i][k] * U[k]) / U[k] : 0;"]
 
 
 @pytest.mark.parametrize("body", IDLE)

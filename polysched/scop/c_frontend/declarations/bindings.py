@@ -355,7 +355,7 @@ class _Binder:
 
 def assigned_names(node: c_ast.Node) -> Iterator[str]:
     """Names of the variables that a subtree assigns."""
-    for below in everything(node):
+    for below in everything(node, c_ast.Assignment, c_ast.UnaryOp):
         target = None
         if isinstance(below, c_ast.Assignment):
             target = below.lvalue
@@ -369,8 +369,8 @@ def assigned_names(node: c_ast.Node) -> Iterator[str]:
 
 def addressed_names(node: c_ast.Node) -> Iterator[str]:
     """Names of the variables whose address a subtree takes, members and elements included."""
-    for below in everything(node):
-        if isinstance(below, c_ast.UnaryOp) and below.op == "&":
+    for below in everything(node, c_ast.UnaryOp):
+        if below.op == "&":
             target = below.expr
             while isinstance(target, c_ast.StructRef | c_ast.ArrayRef):
                 target = target.name
@@ -380,9 +380,17 @@ def addressed_names(node: c_ast.Node) -> Iterator[str]:
 
 def identifiers_in(node: c_ast.Node) -> frozenset[str]:
     """Every identifier of an expression; names of members are none."""
-    own = frozenset({node.name}) if isinstance(node, c_ast.ID) else frozenset()
-    inner = [child for name, child in node.children() if not (isinstance(node, c_ast.StructRef) and name == "field")]
-    return own.union(*(identifiers_in(child) for child in inner))
+    found: set[str] = set()
+    left = [node]
+    while left:
+        node = left.pop()
+        if isinstance(node, c_ast.ID):
+            found.add(node.name)
+        elif isinstance(node, c_ast.StructRef):
+            left.append(node.name)
+        else:
+            left.extend(node)
+    return frozenset(found)
 
 
 def stepped_name(node: c_ast.Node | None) -> str | None:

@@ -27,7 +27,7 @@ def _before(region: SyntaxRegion) -> Iterator[c_ast.Node]:
     """What may run before the region: all of the function where it may run again."""
     body = region.function.body
     if any(isinstance(n, c_ast.For | c_ast.While | c_ast.DoWhile) for n in region.path) or any(
-            isinstance(n, c_ast.Goto) for n in everything(body)):
+            True for _ in everything(body, c_ast.Goto)):
         yield body
         return
     for outer, inner in pairwise(region.path):

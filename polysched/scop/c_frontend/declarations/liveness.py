@@ -44,8 +44,8 @@ class Liveness:
     @cached_property
     def _addressed(self) -> frozenset[str]:
         """The variables whose address is taken anywhere in the function."""
-        return frozenset(n.expr.name for n in everything(self.region.function.body)
-                         if isinstance(n, c_ast.UnaryOp) and n.op == "&" and isinstance(n.expr, c_ast.ID))
+        return frozenset(n.expr.name for n in everything(self.region.function.body, c_ast.UnaryOp)
+                         if n.op == "&" and isinstance(n.expr, c_ast.ID))
 
     def live_after(self, symbol: Symbol) -> bool:
         """Whether the value that a symbol has after the region may be read."""
@@ -131,11 +131,12 @@ def _outside(region: SyntaxRegion) -> Iterator[c_ast.Node]:
 
 
 def _all_but(left_out: Set[int], node: c_ast.Node) -> Iterator[c_ast.Node]:
-    if id(node) in left_out:
-        return
-    yield node
-    for _, child in node.children():
-        yield from _all_but(left_out, child)
+    left = [node]
+    while left:
+        found = left.pop()
+        if id(found) not in left_out:
+            yield found
+            left.extend(reversed(list(found)))
 
 
 def next_iteration(loop: c_ast.Node) -> list[c_ast.Node]:

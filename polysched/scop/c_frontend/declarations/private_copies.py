@@ -75,8 +75,7 @@ def _is_named_beside(region: SyntaxRegion, copy: _Copy, copies: Sequence[_Copy])
     others = (c.loop for c in copies if c.name == copy.name and not c.starts_with_value)
     apart = [copy.loop, *(loop for loop in others if all(n is not copy.pragma for n in everything(loop)))]
     inside = {id(n) for loop in apart for n in everything(loop)}
-    return any(isinstance(n, c_ast.ID) and n.name == copy.name and id(n) not in inside
-               for n in everything(region.function.body))
+    return any(n.name == copy.name and id(n) not in inside for n in everything(region.function.body, c_ast.ID))
 
 
 def _copies(items: Sequence[c_ast.Node], behind: tuple[Sequence[c_ast.Node], ...]) -> Iterator[_Copy]:

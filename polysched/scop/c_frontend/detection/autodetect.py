@@ -1,10 +1,10 @@
 """Regions without pragmas: the largest runs of statements around loops that can be represented.
 
-In every block the first loop starts a run, which grows statement by statement as long as the whole still is a static
-control part, and ends with a loop.  Pragmas for its first loop (`omp parallel for`) belong to it and are replaced with
-it.  A loop that is no static control part, or takes too long to read, is searched inside.  A run that the caller has no
-use for, since a later stage refuses it, is halved until there is use for it; a single loop of no use is searched
-inside.  Every loop that ends up in no region is told with its reason (`left_loops`).
+In every block the first loop starts a run, which grows as long as the whole still is a static control part, and ends
+with a loop.  Pragmas for its first loop (`omp parallel for`) belong to it and are replaced with it.  A loop that is no
+static control part, or takes too long to read, is searched inside.  A run that the caller has no use for, since a later
+stage refuses it, is halved until there is use for it; a single loop of no use is searched inside.  Every loop that ends
+up in no region is told with its reason (`left_loops`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from itertools import product
 
 from pycparser import c_ast
 
-from polysched.errors import BudgetExceededError, PolyschedError, UnsupportedScopError
+from polysched.errors import BudgetExceededError, FaultError, PolyschedError, UnsupportedScopError, UsageError
 from polysched.records import dataclass
 from polysched.scop.c_frontend.declarations.written_loops import keyword_of
 from polysched.scop.c_frontend.detection.bare_bodies import WORDS_AHEAD, is_body
@@ -115,6 +115,7 @@ class _Search:
         self.taken: set[c_ast.Node] = set()
         self.refusal: PolyschedError | None = None
         self.reasons: dict[c_ast.Node, PolyschedError] = {}  # of single statements
+        self.longest: dict[c_ast.Node, int] = {}  # runs from a statement on, where longer ones took too long
         self.depth = 0  # of what was refused: the refusal of a smaller region says more
 
     def block(self, function: c_ast.FuncDef, path: tuple[c_ast.Node, ...]) -> None:
@@ -128,24 +129,27 @@ class _Search:
 
     def run(self, function: c_ast.FuncDef, path: tuple[c_ast.Node, ...], items: list[c_ast.Node], start: int) -> int:
         """Grow a run from one statement; the index behind it."""
-        grown: list[tuple[int, Scop]] = []
-        for end in range(start + 1, len(items) + 1):
-            if not _has_loop(items[end - 1]):
-                continue
-            scop = self.attempt(function, path, items, start, end)
-            if scop is None:
-                break
-            grown.append((end, scop))
-        while grown:
-            end, scop = grown[-1]
-            refusal = self.judge(scop)
-            if refusal is None:
+        ends = [at + 1 for at in range(start, len(items)) if _has_loop(items[at])][:self.longest.get(items[start])]
+        read: dict[int, Scop | None] = {}
+
+        def scop_of(count: int) -> Scop | None:
+            if count not in read:
+                read[count] = self.attempt(function, path, items, start, ends[count - 1])
+            return read[count]
+
+        count = _most(len(ends), lambda count: scop_of(count) is not None)
+        while count:
+            scop = scop_of(count)
+            refusal = None if scop is None else self.judge(scop)
+            if scop is not None and refusal is None:
                 self.found.append(scop)
-                self.taken.update(items[start:end])
-                return end
-            if end == start + 1:
+                self.taken.update(items[start:ends[count - 1]])
+                return ends[count - 1]
+            if count == 1 and refusal is not None:
                 self.reasons[items[start]] = refusal
-            del grown[len(grown) // 2:]
+            if isinstance(refusal, BudgetExceededError):   # what is half as long may be in time
+                self.longest.update(dict.fromkeys(items[start:ends[count - 1]], max(1, count // 2)))
+            count //= 2
         return start + 1
 
     def attempt(self, function: c_ast.FuncDef, path: tuple[c_ast.Node, ...], items: list[c_ast.Node], start: int,
@@ -164,9 +168,13 @@ class _Search:
                               items=tuple(items[start:end]), after=tuple(items[end:]))
         try:
             return self.extract(region)
-        except (BudgetExceededError, UnsupportedScopError) as refusal:
-            if isinstance(refusal, BudgetExceededError):
+        except (UsageError, MemoryError):
+            raise
+        except Exception as error:   # of one region that nobody marked: the others of the file are no worse for it
+            refusal = FaultError.of(error)
+            if not isinstance(refusal, UnsupportedScopError):
                 _LOG.info("loops are not taken as a whole, parts of them are tried: %s", refusal)
+                _LOG.debug("that comes from", exc_info=error)
             if self.refusal is None or len(path) > self.depth:
                 self.refusal, self.depth = refusal, len(path)
             if len([item for item in region.items if not isinstance(item, c_ast.Pragma)]) == 1:
@@ -216,6 +224,23 @@ class _Search:
         if any(n.coord is not None and n.coord.line == line for n in beside):
             return []
         return [*filter(None, [self.scanner.statement_beginning(line)])]
+
+
+def _most(limit: int, can_be: Callable[[int], bool]) -> int:
+    """The largest number up to a limit that can be, where no larger one can be if one cannot; 0 where not even 1 can.
+
+    Steps are doubled while they succeed, then halved: what is asked for takes as long as the number is large.
+    """
+    most, too_many, step = 0, limit + 1, 1
+    while most + 1 < too_many:
+        tried = min(most + step, too_many - 1)
+        if can_be(tried):
+            most, step = tried, 2 * step
+        elif tried == 1:
+            return 0
+        else:
+            too_many, step = tried, max(1, (tried - most) // 2)
+    return most
 
 
 def _is_labelled(path: tuple[c_ast.Node, ...]) -> bool:

@@ -8,6 +8,9 @@ from pycparser import c_ast
 
 from polysched.scop.c_frontend.parse import LOOPS
 
+BODIES = ("stmt", "iftrue", "iffalse")
+"""Where a statement has others inside."""
+
 
 def rewrite_bodies(node: c_ast.Node, rewritten: Callable[[c_ast.Node], Sequence[c_ast.Node]]) -> None:
     """Put what the bodies and branches of a statement become in their place, in place.
@@ -18,7 +21,7 @@ def rewrite_bodies(node: c_ast.Node, rewritten: Callable[[c_ast.Node], Sequence[
     """
     if isinstance(node, c_ast.TernaryOp):
         return
-    for name in ("stmt", "iftrue", "iffalse"):
+    for name in BODIES:
         below = getattr(node, name, None)
         if below is not None:
             setattr(node, name, as_one(rewritten(below), below))

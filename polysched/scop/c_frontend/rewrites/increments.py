@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from pycparser import c_ast
 
@@ -25,6 +25,7 @@ class Increments:
     Rewrite:  do S while (0);                             ->  S
     Rewrite:  if ((t = a[i]) && t < n) S                  ->  { t = a[i]; if (t && t < n) S }
     Rewrite:  x = (t = a[i]) + b[i];                      ->  { t = a[i]; x = t + b[i]; }
+    Rewrite:  if (*p++ > 0) S                             ->  { p++; if (*(p - 1) > 0) S }
 
     A variable that the statement names a second time stays, as does one that may not be evaluated (C11 6.5p2), and a
     step in the head of a loop whose body has a `continue`.
@@ -32,9 +33,11 @@ class Increments:
     Parameters
     ----------
     plain : the variables of the function whose address nobody takes.
+    steps_back : whether `v - 1` behind `v++` is the value before it, of a variable of a name.
     """
 
     plain: frozenset[str]
+    steps_back: Callable[[str], bool] = lambda _: False
 
     def statements(self, items: Sequence[c_ast.Node]) -> tuple[c_ast.Node, ...]:
         """The block items, each as those that it becomes."""
@@ -50,7 +53,7 @@ class Increments:
         if isinstance(node, c_ast.DoWhile) and _runs_once(node):
             return (node.stmt,)
         if isinstance(node, c_ast.If):
-            return (*self._set_ahead(node), node)
+            return (*self._set_ahead(node), *self._stepped_ahead(node), node)
         if isinstance(node, _SPLIT):
             return (*self._set_ahead(node), *self._split(node))
         return (node,)
@@ -80,6 +83,20 @@ class Increments:
             moved = c_ast.UnaryOp(step.op, c_ast.ID(step.expr.name, step.coord), step.coord)
             (behind if step.op.startswith("p") else before).append(moved)
         return (*before, node, *behind)
+
+    def _stepped_ahead(self, node: c_ast.If) -> Iterator[c_ast.Node]:
+        """Take the steps of a condition out of it, as statements in front of it: its branches see their values."""
+        for above, name, step in list(_steps(node)):
+            if not self._alone(node.cond, step):
+                continue
+            value: c_ast.Node = step.expr
+            if step.op.startswith("p"):
+                if not self.steps_back(step.expr.name):
+                    continue
+                back, one = "-" if "++" in step.op else "+", c_ast.Constant("int", "1", step.coord)
+                value = c_ast.BinaryOp(back, step.expr, one, step.coord)
+            replace_child(above, name, value)
+            yield c_ast.UnaryOp(step.op, c_ast.ID(step.expr.name, step.coord), step.coord)
 
     def _alone(self, node: c_ast.Node, step: c_ast.UnaryOp) -> bool:
         """Whether nothing else in an expression can tell when a variable is stepped."""
@@ -188,17 +205,8 @@ def _runs_once(node: c_ast.DoWhile) -> bool:
 
 
 def _assignments(node: c_ast.Node) -> Iterator[tuple[c_ast.Node, str, c_ast.Assignment]]:
-    """The outermost assignments below a node that are evaluated whenever it is, each with where it stands.
-
-    Of a condition and of what `&&`, `||` or `?:` chooses by, it is the part that is evaluated first.
-    """
-    if isinstance(node, c_ast.Compound | c_ast.InitList) or (isinstance(node, c_ast.UnaryOp) and node.op == "sizeof"):
-        return
-    first = "cond" if isinstance(node, c_ast.TernaryOp | c_ast.If) else "init" if isinstance(node, c_ast.Decl) else (
-        "left" if isinstance(node, c_ast.BinaryOp) and node.op in _SEQUENCED else "")
-    for name, child in node.children():
-        if (first and name != first) or (isinstance(child, c_ast.ExprList) and not isinstance(node, c_ast.FuncCall)):
-            continue   # a comma orders what stands around it
+    """The outermost assignments below a node that are evaluated whenever it is, each with where it stands."""
+    for name, child in _evaluated(node):
         if isinstance(child, c_ast.Assignment):
             yield node, name, child
         else:
@@ -207,17 +215,23 @@ def _assignments(node: c_ast.Node) -> Iterator[tuple[c_ast.Node, str, c_ast.Assi
 
 def _steps(node: c_ast.Node) -> Iterator[tuple[c_ast.Node, str, c_ast.UnaryOp]]:
     """The steps below a node that are evaluated whenever it is, each with where it stands."""
-    if isinstance(node, c_ast.TernaryOp | c_ast.Compound | c_ast.InitList) or (
-            isinstance(node, c_ast.BinaryOp) and node.op in _SEQUENCED):
-        return
-    if isinstance(node, c_ast.UnaryOp) and node.op == "sizeof":
-        return
-    for name, child in node.children():
-        if isinstance(node, c_ast.Decl) and name != "init":
-            continue
-        if isinstance(child, c_ast.ExprList) and not isinstance(node, c_ast.FuncCall):
-            continue   # a comma orders what stands around it
+    for name, child in _evaluated(node):
         if is_step(child):
             yield node, name, child
         else:
             yield from _steps(child)
+
+
+def _evaluated(node: c_ast.Node) -> Iterator[tuple[str, c_ast.Node]]:
+    """The children of an expression or statement that are evaluated whenever it is, each with its place.
+
+    Of a condition and of what `&&`, `||` or `?:` chooses by, it is the part that is evaluated first.
+    """
+    if isinstance(node, c_ast.Compound | c_ast.InitList) or (isinstance(node, c_ast.UnaryOp) and node.op == "sizeof"):
+        return
+    first = "cond" if isinstance(node, c_ast.TernaryOp | c_ast.If) else "init" if isinstance(node, c_ast.Decl) else (
+        "left" if isinstance(node, c_ast.BinaryOp) and node.op in _SEQUENCED else "")
+    for name, child in node.children():
+        if (not first or name == first) and not (
+                isinstance(child, c_ast.ExprList) and not isinstance(node, c_ast.FuncCall)):
+            yield name, child   # a comma orders what stands around it

@@ -229,7 +229,7 @@ class Inductions:
     def _value_before(self, name: str) -> c_ast.Constant | None:
         """The number that a variable holds where the region begins, if the block in front of it says so."""
         region = self.liveness.region
-        if any(isinstance(n, c_ast.Label | c_ast.Case) for n in everything(region.function.body)):
+        if any(True for _ in everything(region.function.body, c_ast.Label, c_ast.Case)):
             return None
         for item in reversed(region.before):
             if _set_by(item) == name:

@@ -22,7 +22,8 @@ from polysched.scop.c_frontend.declarations.bindings import (
     identifiers_in,
     stepped_name,
 )
-from polysched.scop.c_frontend.parse import everything, is_step, replace_child
+from polysched.scop.c_frontend.parse import copied, everything, is_step, replace_child
+from polysched.scop.c_frontend.rewrites.bodies import BODIES
 from polysched.scop.c_frontend.rewrites.late_arguments import (
     Changes,
     FunctionFacts,
@@ -30,11 +31,18 @@ from polysched.scop.c_frontend.rewrites.late_arguments import (
     keeps_a_state,
     own_names,
 )
+from polysched.scop.c_frontend.rewrites.returns import (
+    body_of,
+    has_effect,
+    jumps,
+    returns_nothing,
+    with_result,
+    without_returns,
+)
 from polysched.scop.limits import LIMITS
 
 UNSET = "polysched_unset"
 """Stands for the value of a variable that has none yet."""
-BODIES = ("stmt", "iftrue", "iffalse")
 MOST_NODES = LIMITS.inlined_nodes
 MOST_NODES_INLINED = LIMITS.inlined_nodes_together
 MOST_CALLS_DEEP = LIMITS.inlined_depth
@@ -52,11 +60,12 @@ class Inliner:
     taken : names that a new name must avoid.
     shadowed : names that mean something else at the region than at file scope.
     array_types : the types of the file that stand for arrays (`typedef double real3[3];`), by name.
-    too_large : functions that grew too large with what they call: they stay calls.
+    too_large : functions of the file that grew too large, alone or with what they call: they stay calls.
     usable : whether a function is small and means the same at the region, of those that were looked at.
     of_functions : what their texts say, collected once.
     pointers : variables at the region that are arrays or pointers.
     walking : those that the region declares as pointers, perhaps into arrays of other names.
+    grown : nodes of what has taken the places of calls since the outermost one that is open.
     """
 
     functions: dict[str, c_ast.FuncDef]
@@ -67,6 +76,7 @@ class Inliner:
     pointers: set[str] = field(default_factory=set)
     walking: set[str] = field(default_factory=set)
     open_calls: list[str] = field(default_factory=list)
+    grown: int = 0
     counts: dict[str, int] = field(default_factory=dict)
     too_large: set[str] = field(default_factory=set)
     usable: dict[str, bool] = field(default_factory=dict)
@@ -99,7 +109,7 @@ class Inliner:
         """
         call = node.init if isinstance(node, c_ast.Decl) else node.rvalue if isinstance(
             node, c_ast.Assignment) else node
-        if not isinstance(call, c_ast.FuncCall) or (isinstance(node, c_ast.Assignment) and _has_effect(node.lvalue)):
+        if not isinstance(call, c_ast.FuncCall) or (isinstance(node, c_ast.Assignment) and has_effect(node.lvalue)):
             return (node,)
         if isinstance(node, c_ast.Decl) and not (_is_scalar(node) and not node.quals and not node.storage):
             return (node,)
@@ -131,16 +141,30 @@ class Inliner:
             return None
         arguments = list(node.args.exprs) if node.args else []
         parameters = tuple(map(self.spelled_out, function_parameters(function)))
-        if len(arguments) != len(parameters) or any(_has_effect(a) for a in arguments):
+        if len(arguments) != len(parameters) or any(has_effect(a) for a in arguments):
             return None
-        callee = _Callee(self, function, parameters, arguments, node)
-        made = callee.statement(result) if as_statement else callee.inlined()
-        if made is None or sum(1 for _ in everything(made)) > MOST_NODES_INLINED:
+        name, callee = node.name.name, _Callee(self, function, parameters, arguments, node)
+        try:
+            made = callee.statement(result) if as_statement else callee.inlined()
+        except _TooLargeError:
+            self.too_large.add(name)
             return None
-        self.open_calls.append(node.name.name)
+        if made is None or not self.grows_by(made):
+            return None
+        self.open_calls.append(name)
         made = self.rewrite(made)
         self.open_calls.pop()
-        return None if _calls_function(made, node.name.name) or not self.fits(node.name.name, (made,)) else made
+        if self.grown > MOST_NODES_IN_ALL and not self.open_calls:
+            self.too_large.add(name)
+        return None if _calls_function(made, name) or not self.fits(name, (made,)) else made
+
+    def grows_by(self, made: c_ast.Node) -> bool:
+        """Whether what stands for a call is small, and all that stands for calls in the outermost one, too."""
+        size = sum(1 for _ in everything(made))
+        if size > MOST_NODES_INLINED:
+            return False
+        self.grown = self.grown + size if self.open_calls else size
+        return self.grown <= MOST_NODES_IN_ALL   # else the outermost call is given up, too
 
     def small_function(self, node: c_ast.FuncCall) -> c_ast.FuncDef | None:
         """The function that a call names, where it is one of the file's that may become a part of the region."""
@@ -150,7 +174,7 @@ class Inliner:
                 or len(self.open_calls) == MOST_CALLS_DEEP):
             return None
         if name not in self.usable:
-            self.usable[name] = sum(1 for _ in everything(function.body)) <= MOST_NODES and not self.captures(function)
+            self.usable[name] = not is_large(function) and not self.captures(function)
         return function if self.usable[name] else None
 
     def fits(self, name: str, made: Sequence[c_ast.Node]) -> bool:
@@ -191,8 +215,19 @@ class Inliner:
                 return name
 
 
+class _TooLargeError(Exception):
+    """What a function becomes grows beyond all measure."""
+
+
 @dataclass
 class _Callee:
+    """One call, and what stands for the names of the function.
+
+    Parameters
+    ----------
+    copies : nodes that were made for it.
+    """
+
     inliner: Inliner
     function: c_ast.FuncDef
     parameters: tuple[c_ast.Decl, ...]
@@ -200,10 +235,11 @@ class _Callee:
     call: c_ast.FuncCall
     values: dict[str, c_ast.Node] = field(default_factory=dict)
     types: dict[str, c_ast.Node] = field(default_factory=dict)
+    copies: int = 0
 
     def inlined(self) -> c_ast.Node | None:
         """The body as an expression where the function returns a value, else as a block."""
-        body = list(self.function.body.block_items or [])
+        body = body_of(self.function)
         if returns_nothing(self.function):
             return self.block(body)
         own = [*self.parameters, *(n for n in everything(self.function.body) if isinstance(n, c_ast.Decl))]
@@ -221,7 +257,7 @@ class _Callee:
 
     def statement(self, result: str | None) -> c_ast.Node | None:
         """The body as a block that declares a variable for the result, if one is wanted, and sets it."""
-        body = list(self.function.body.block_items or [])
+        body = body_of(self.function)
         if returns_nothing(self.function):
             return None if result is not None else self.block(body)
         returned = self.function.decl.type.type
@@ -247,8 +283,8 @@ class _Callee:
             elif isinstance(item, c_ast.Compound):
                 return self.expression([*(item.block_items or ()), *items[at + 1:]])
             elif isinstance(item, c_ast.Return) and item.expr is not None:
-                return None if _has_effect(item.expr) else self.substituted(item.expr)
-            elif isinstance(item, c_ast.If) and not _has_effect(item.cond):
+                return None if has_effect(item.expr) else self.substituted(item.expr)
+            elif isinstance(item, c_ast.If) and not has_effect(item.cond):
                 rest = items[at + 1:]
                 saved = dict(self.values)
                 condition = self.substituted(item.cond)
@@ -314,9 +350,18 @@ class _Callee:
                         self.inliner.walking.add(new)
 
     def substituted(self, node: c_ast.Node) -> c_ast.Node:
-        """A copy with the callee's names replaced."""
-        if isinstance(node, c_ast.ID):
-            return copy.deepcopy(self.values.get(node.name, node))
+        """A copy with the callee's names replaced.
+
+        Raises
+        ------
+        _TooLargeError : values that stand in others double with each of them.
+        """
+        value = self.values.get(node.name, node) if isinstance(node, c_ast.ID) else None
+        self.copies += 1 if value is None else sum(1 for _ in everything(value))
+        if self.copies > MOST_NODES_IN_ALL:
+            raise _TooLargeError
+        if value is not None:
+            return copied(value)
         made = copy.copy(node)
         if isinstance(node, c_ast.Decl) and node.name in self.values:
             new = self.values[node.name]
@@ -346,6 +391,11 @@ class _Callee:
         _clear_name(rows)
         return c_ast.Cast(c_ast.Typename(None, [], None, c_ast.PtrDecl([], rows, value.coord), value.coord), value,
                           value.coord)
+
+
+def is_large(function: c_ast.FuncDef) -> bool:
+    """Whether a function is too large to be inlined."""
+    return sum(1 for _ in everything(function.body)) > MOST_NODES
 
 
 def _names_no_object(node: c_ast.Node, name: str, child: c_ast.Node) -> bool:
@@ -380,33 +430,9 @@ def _new_value(item: c_ast.Node) -> c_ast.Node | None:
     if is_step(item):
         one = c_ast.Constant("int", "1", item.coord)
         return c_ast.BinaryOp("+" if "++" in item.op else "-", item.expr, one, item.coord)
-    if not isinstance(item, c_ast.Assignment) or _has_effect(item.rvalue):
+    if not isinstance(item, c_ast.Assignment) or has_effect(item.rvalue):
         return None
     return item.rvalue if item.op == "=" else c_ast.BinaryOp(item.op[:-1], item.lvalue, item.rvalue, item.coord)
-
-
-def with_result(node: c_ast.Node, result: str | None) -> c_ast.Node:
-    """A copy of a statement with `{ result = e; return; }` for `return e`; what has an effect stays."""
-    if isinstance(node, c_ast.Return) and node.expr is not None:
-        end = c_ast.Return(None, node.coord)
-        if result is None:
-            return node if _has_effect(node.expr) or _calls(node.expr) else end
-        return c_ast.Compound([c_ast.Assignment("=", c_ast.ID(result, node.coord), node.expr, node.coord), end],
-                              node.coord)
-    made = copy.copy(node)
-    for name, child in node.children():
-        if name in BODIES or name.startswith("block_items"):
-            replace_child(made, name, with_result(child, result))
-    return made
-
-
-def jumps(items: list[c_ast.Node]) -> bool:
-    """Whether control may go elsewhere than to the end of the statements."""
-    return any(isinstance(n, c_ast.Return | c_ast.Goto | c_ast.Label) for i in items for n in everything(i))
-
-
-def _calls(node: c_ast.Node) -> bool:
-    return any(isinstance(n, c_ast.FuncCall) for n in everything(node))
 
 
 def _calls_function(node: c_ast.Node, name: str) -> bool:
@@ -414,58 +440,10 @@ def _calls_function(node: c_ast.Node, name: str) -> bool:
                for n in everything(node))
 
 
-def without_returns(items: list[c_ast.Node]) -> list[c_ast.Node]:
-    """Statements that return nothing, with what a `return` skips under the opposite condition.
-
-    Rewrite:  if (c) return; rest   ->   if (!c) { rest }
-    """
-    items = _opened(items)
-    for at, item in enumerate(items):
-        if isinstance(item, c_ast.Return) and item.expr is None:
-            return items[:at]
-        if isinstance(item, c_ast.Compound) and at == len(items) - 1:
-            return [*items[:at], c_ast.Compound(without_returns(_block(item)), item.coord)]
-        if isinstance(item, c_ast.If) and item.iffalse is None:
-            then = _opened(_block(item.iftrue))
-            if then and isinstance(then[-1], c_ast.Return) and then[-1].expr is None and not _has_effect(item.cond):
-                rest = c_ast.Compound(without_returns(items[at + 1:]), item.coord)
-                return [*items[:at], _either(item, then[:-1], rest)]
-    return items
-
-
-def _opened(items: list[c_ast.Node]) -> list[c_ast.Node]:
-    """Statements with those of a block in its place where it ends with a `return` and declares nothing."""
-    return [part for item in items for part in (_block(item) if _ends(item) else [item])]
-
-
-def _either(choice: c_ast.If, then: list[c_ast.Node], rest: c_ast.Compound) -> c_ast.If:
-    """Statements under the condition of a choice, if there are any, and others under the opposite one."""
-    if then:
-        return c_ast.If(choice.cond, c_ast.Compound(then, choice.coord), rest, choice.coord)
-    return c_ast.If(c_ast.UnaryOp("!", choice.cond, choice.coord), rest, None, choice.coord)
-
-
-def _ends(node: c_ast.Node) -> bool:
-    """Whether a block ends with a `return` and declares nothing."""
-    items = _block(node)
-    return (isinstance(node, c_ast.Compound) and bool(items) and isinstance(items[-1], c_ast.Return)
-            and not any(isinstance(item, c_ast.Decl) for item in items))
-
-
 def _block(node: c_ast.Node | None) -> list[c_ast.Node]:
     if node is None:
         return []
     return list(node.block_items or []) if isinstance(node, c_ast.Compound) else [node]
-
-
-def _has_effect(node: c_ast.Node) -> bool:
-    return any(isinstance(n, c_ast.Assignment) or is_step(n) for n in everything(node))
-
-
-def returns_nothing(function: c_ast.FuncDef) -> bool:
-    result = function.decl.type.type
-    names = getattr(getattr(result, "type", None), "names", None)
-    return isinstance(result, c_ast.TypeDecl) and names == ["void"]
 
 
 def _is_scalar(declaration: c_ast.Decl) -> bool:
@@ -476,7 +454,7 @@ def _is_plain_variable(declaration: c_ast.Decl) -> bool:
     """Whether a declaration makes one variable whose first value is an expression, if it has one, without effect."""
     first = declaration.init
     return _is_scalar(declaration) and not isinstance(first, c_ast.InitList) and (
-        first is None or not _has_effect(first))
+        first is None or not has_effect(first))
 
 
 def _is_fixed(argument: c_ast.Node, changed: frozenset[str]) -> bool:

@@ -62,7 +62,7 @@ class FunctionFacts:
     def calls(self, function: c_ast.FuncDef) -> tuple[c_ast.FuncCall, ...]:
         """The calls of functions by name."""
         return self._once("calls", function, lambda: tuple(
-            n for n in everything(function.body) if isinstance(n, c_ast.FuncCall) and isinstance(n.name, c_ast.ID)))
+            n for n in everything(function.body, c_ast.FuncCall) if isinstance(n.name, c_ast.ID)))
 
     def _once(self, what: str, function: c_ast.FuncDef, collect: Callable[[], _Fact]) -> _Fact:
         if (what, function) not in self.known:
@@ -156,20 +156,19 @@ class Changes:
 
 def own_names(function: c_ast.FuncDef) -> frozenset[str]:
     """The names of a function's parameters and of what its body declares."""
-    inside = {n.name for n in everything(function.body) if isinstance(n, c_ast.Decl) and n.name is not None}
+    inside = {n.name for n in everything(function.body, c_ast.Decl) if n.name is not None}
     return frozenset(inside | {p.name for p in function_parameters(function)})
 
 
 def calls_a_variable(function: c_ast.FuncDef) -> bool:
     """Whether a function calls what a variable of its own points to."""
     own = own_names(function)
-    return any(isinstance(n, c_ast.FuncCall) and isinstance(n.name, c_ast.ID) and n.name.name in own
-               for n in everything(function.body))
+    return any(isinstance(n.name, c_ast.ID) and n.name.name in own for n in everything(function.body, c_ast.FuncCall))
 
 
 def keeps_a_state(function: c_ast.FuncDef) -> bool:
     """Whether a function changes variables of its own that live on behind the call."""
-    kept = {n.name for n in everything(function.body) if isinstance(n, c_ast.Decl) and "static" in (n.storage or ())}
+    kept = {n.name for n in everything(function.body, c_ast.Decl) if "static" in (n.storage or ())}
     return bool(kept & {*assigned_names(function.body), *addressed_names(function.body)})
 
 

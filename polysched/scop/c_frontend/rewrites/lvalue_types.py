@@ -8,9 +8,10 @@ from dataclasses import field
 from pycparser import c_ast
 
 from polysched.records import dataclass
-from polysched.scop.c_frontend.declarations.c_types import CType, StructType, element_type, resolve
+from polysched.scop.c_frontend.declarations.c_types import CType, Pointer, Scalar, StructType, element_type, resolve
 from polysched.scop.c_frontend.declarations.scopes import Scope
 from polysched.scop.c_frontend.parse import everything
+from polysched.scop.dtypes import INT32
 
 
 @dataclass(eq=False)
@@ -36,6 +37,12 @@ class LvalueTypes:
         """The types of what a name stands for somewhere in the region."""
         symbol = self.scope.lookup(name)
         return [*self.declared.get(name, ()), *(() if symbol is None else (symbol.ctype,))]
+
+    def steps_back(self, name: str) -> bool:
+        """Whether `v - 1` behind `v++` is the value before it: of pointers, and of integers that no step narrows."""
+        kind = self.of(c_ast.ID(name))
+        return isinstance(kind, Pointer) or (isinstance(kind, Scalar) and kind.dtype.is_integer
+                                             and kind.dtype.bits >= INT32.bits)
 
     def resolved(self, node: c_ast.Node) -> CType:
         """The type that a declaration or a type name stands for."""

@@ -14,6 +14,7 @@ from polysched.scop.c_frontend.rewrites.bodies import rewrite_bodies
 from polysched.scop.c_frontend.rewrites.lvalue_types import LvalueTypes
 from polysched.scop.dtypes import DType
 
+COPIES = ("memset", "memcpy")
 _COUNTS = (c_ast.ID, c_ast.Constant, c_ast.BinaryOp, c_ast.StructRef)
 
 
@@ -48,7 +49,7 @@ class MemoryCalls:
             return node
         rewrite_bodies(node, lambda below: (self._made_of(below),))
         name = node.name.name if isinstance(node, c_ast.FuncCall) and isinstance(node.name, c_ast.ID) else ""
-        arguments = node.args.exprs if name in ("memset", "memcpy") and node.args else ()
+        arguments = node.args.exprs if name in COPIES and node.args else ()
         if len(arguments) != 3 or name in self.defined:
             return node
         return self._loop(name, arguments, node.coord) or node

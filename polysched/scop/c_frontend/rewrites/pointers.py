@@ -52,8 +52,8 @@ class LocalPointers:
         symbol = self.scope.lookup(name)
         if (symbol is None or not isinstance(symbol.ctype, Pointer) or symbol.static
                 or symbol.origin not in (Origin.LOCAL, Origin.PARAMETER) or not isinstance(symbol.node, c_ast.Decl)
-                or any(isinstance(n, c_ast.UnaryOp) and n.op == "&" and isinstance(n.expr, c_ast.ID)
-                       and n.expr.name == name for n in everything(self.region.function.body))):
+                or any(n.op == "&" and isinstance(n.expr, c_ast.ID) and n.expr.name == name
+                       for n in everything(self.region.function.body, c_ast.UnaryOp))):
             return None
         return symbol
 
@@ -123,7 +123,7 @@ class LocalPointers:
         symbol, body = self._pointer(name), self.region.function.body
         if symbol is None or symbol.origin is not Origin.LOCAL or _hides(holder, name):
             return None
-        set_by = [n.rvalue for n in everything(body) if _sets(n, name)]
+        set_by = [n.rvalue for n in everything(body, c_ast.Assignment) if _sets(n, name)]
         values = [v for v in (symbol.node.init, *set_by) if v is not None]
         if len(values) != 1 or len(set_by) != sum(n == name for n in assigned_names(body)) or name in {
                 n for item in self.region.items for n in assigned_names(item)}:

@@ -11,7 +11,8 @@ import copy
 from pycparser import c_ast
 
 from polysched.scop.c_frontend.parse import LOOPS, copied, replace_child
-from polysched.scop.c_frontend.rewrites.inline import BODIES, jumps, returns_nothing, with_result, without_returns
+from polysched.scop.c_frontend.rewrites.bodies import BODIES
+from polysched.scop.c_frontend.rewrites.returns import body_of, jumps, returns_nothing, with_result, without_returns
 
 RETURNED = "polysched_returned"
 """Stands for the value that a function returns."""
@@ -23,7 +24,7 @@ def reaching_block(function: c_ast.FuncDef) -> list[c_ast.Node] | None:
     Rewrite:  if (c) return a; ...; return b;         ->   T r; if (c) r = a; else { ...; r = b; }
     Rewrite:  while (c) { ...; if (d) return; ... }   ->   while (c) { ...; if (d) break; ... }
     """
-    body, returned = copied(list(function.body.block_items or [])), function.decl.type.type
+    body, returned = copied(body_of(function)), function.decl.type.type
     heads: list[c_ast.Node] = []
     if not returns_nothing(function):
         if not isinstance(returned, c_ast.TypeDecl):

@@ -35,8 +35,8 @@ def without_switches(items: Sequence[c_ast.Node]) -> tuple[c_ast.Node, ...]:
     Rewrite:  switch (e) { case 1: case 2: S; break; default: D; }  ->  if (e == 1 || e == 2) { S } else { D }
 
     That takes a value that may be looked at several times, labels that are numbers of an int or names of them, and
-    cases that end in `break`, with no other `break` and without declarations that other cases see (C11 6.8.4.2); no
-    more than `MOST_CASES` of them.
+    cases that end in `break`, `continue` or `return`, with no other `break` and without declarations that other cases
+    see (C11 6.8.4.2); no more than `MOST_CASES` of them.
     """
     return tuple(made for item in items for made in _made_of(item))
 
@@ -91,12 +91,21 @@ def _groups(cases: Sequence[c_ast.Node]) -> list[_Group] | None:
 
 
 def _without_break(body: list[c_ast.Node], *, is_last: bool) -> list[c_ast.Node] | None:
-    """A case's statements without the `break` at their end; None where there is none and another case follows."""
+    """A case's statements without the `break` at their end; None where they may go on into another case."""
     if body and isinstance(body[-1], c_ast.Break):
         return body[:-1]
     if body and isinstance(body[-1], c_ast.Compound) and isinstance((body[-1].block_items or [None])[-1], c_ast.Break):
         return [*body[:-1], c_ast.Compound(body[-1].block_items[:-1], body[-1].coord)]
-    return body if is_last else None
+    return body if is_last or (body and _goes_elsewhere(body[-1])) else None
+
+
+def _goes_elsewhere(node: c_ast.Node) -> bool:
+    """Whether control never reaches the end of a statement, and leaves more than the `switch`."""
+    if isinstance(node, c_ast.Compound):
+        return bool(node.block_items) and _goes_elsewhere(node.block_items[-1])
+    if isinstance(node, c_ast.If):
+        return node.iffalse is not None and _goes_elsewhere(node.iftrue) and _goes_elsewhere(node.iffalse)
+    return isinstance(node, c_ast.Return | c_ast.Continue)
 
 
 def _holds_labels(node: c_ast.Node) -> bool:

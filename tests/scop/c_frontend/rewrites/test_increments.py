@@ -7,9 +7,9 @@ from polysched.scop.c_frontend.parse import c_text
 from polysched.scop.c_frontend.rewrites.increments import Increments
 
 
-def split(body: str, plain: str = "i j k n p q") -> str:
+def split(body: str, plain: str = "c i j k n p q") -> str:
     function = c_parser.CParser().parse(f"void f() {{ {body} }}").ext[0]
-    made = Increments(frozenset(plain.split())).statements(function.body.block_items)
+    made = Increments(frozenset(plain.split()), lambda name: name != "c").statements(function.body.block_items)
     return " ".join(c_text(c_ast.Compound(list(made))).split())
 
 
@@ -28,6 +28,11 @@ def split(body: str, plain: str = "i j k n p q") -> str:
     ("n = (k = (j = b[i]) + 1) ? k : j;", "j = b[i]; k = j + 1; n = (k) ? (k) : (j);"),
     ("k = (k = a[i]);", "k = a[i]; k = k;"),
     ("double t = (k += 2) * 3;", "k += 2; double t = k * 3;"),
+    ("x = *p++ > 0 ? a : b;", "x = ((*p) > 0) ? (a) : (b); p++;"),
+    ("x = *p++ && n;", "x = (*p) && n; p++;"),
+    ("if (*p++ > 0) x = *p;", "p++; if ((*(p - 1)) > 0) x = *p;"),
+    ("if (n) x = 1; else if (a[k--]) x = k;", "if (n) x = 1; else { k--; if (a[k + 1]) x = k; }"),
+    ("if (++k < n || *q++) x = 1;", "++k; if ((k < n) || (*(q++))) x = 1;"),
 ])
 def test_split(before: str, after: str) -> None:
     assert split(before) == f"{{ {after} }}"
@@ -46,6 +51,10 @@ def test_split(before: str, after: str) -> None:
     "x = n && *p++;",                                                # not always evaluated
     "x = n ? *p++ : 0;",
     "x = sizeof(*p++);",
+    "if (n && *p++) x = 1;",
+    "if (*p++ > *p) x = 1;",
+    "if (a[c++]) x = 1;",                                            # c - 1 may not be the value before c++
+    "while (*p++) x = 1;",
     "a[z++] = 1;",                                                   # somebody has its address
     "for (i = 0, j = i; i < n; i++) a[i] = j;",                      # the order matters
     "for (i = 0; i < n; i++, j += i) a[i] = j;",

@@ -2,6 +2,10 @@
 
 from pathlib import Path
 
+import pytest
+
+from polysched.errors import UnsupportedScopError
+from polysched.scop import all_from_c_text
 from tests.scop.c_frontend.differences import check
 
 ONE_SIZE = ({"n": 7, "m": 3},)
@@ -99,3 +103,11 @@ def test_names_keep_their_meaning(tmp_path: Path) -> None:
 
 def test_returns_and_loops_do_the_same(tmp_path: Path) -> None:
     check(CONTROLLED, tmp_path, before=CONTROL, sizes=ONE_SIZE)
+
+
+def test_expressions_that_double_stay_calls() -> None:
+    steps = "".join(f"x = x * x + {k};" for k in range(40))
+    loop = "for (int i = 0; i < n; i++) x[i] = x[i] > 0 ? g(x[i]) : 0;"   # in a choice it cannot be a block
+    text = f"static double g(double x) {{ {steps} return x; }}\nvoid f(int n, double *x) {{\n  {loop}\n}}\n"
+    with pytest.raises(UnsupportedScopError, match="`g` may have side effects"):
+        all_from_c_text(text, autodetect=True)

@@ -26,6 +26,12 @@ static void clear(int n, double *a) { if (n < 2) return; for (int i = 0; i < n; 
 static double found(int n, const double *a) { for (int i = 0; i < n; i++) if (a[i] > 3) return a[i]; return 0; }
 typedef double triple[3];
 static void shifted(triple a, const triple b) { for (int k = 0; k < 3; k++) a[k] += b[k]; a[0] = 1; }
+static double kind(int k, double v) {
+  switch (k % 4) {
+    case 0: return v; case 1: if (v > 2) return 2; else return -v; case 2: k = 9; break; default: return 1; }
+  return v * k;
+}
+static int sign(const double *a) { if (a[0] > 3) return 1; else if (a[1] < 2) { return -1; } else return a[2] > 0; }
 static int shared_total;
 static int counted(int k) { shared_total += k; return k; }
 """
@@ -46,6 +52,8 @@ CALLS = {
     "unused result on a condition": "for (int i = 0; i < n; i++)\nif (x[i] > 0) clear(i, y + 1);",
     "body alone": "for (int i = 0; i < n; i++)\ny[i] = dot(m, x + i, x);",
     "parameter of an array's type": "for (int i = 0; i < n; i++) shifted(y + 3 * i, x + i);",
+    "switch with returns": "for (int i = 0; i < n; i++) y[i] = kind(i + m, x[i]);",
+    "returns in both branches": "for (int i = 0; i < n; i++) y[i] += sign(x + i);",
     "same twice": "for (int i = 0; i < n; i++) { y[i] = dot(m, x, x + i); y[i] -= dot(i, x, x); }",
 }
 

@@ -36,5 +36,11 @@ def test_a_pointer_and_what_is_not_known() -> None:
     assert missing is None
 
 
+def test_what_a_step_back_undoes() -> None:
+    types = LvalueTypes(Scope())
+    types.declare(c_parser.CParser().parse("void f() { unsigned k; long l; char *p; char c; short s; float x; }").ext)
+    assert [name for name in "klpcsxz" if types.steps_back(name)] == ["k", "l", "p"]
+
+
 def test_a_name_with_two_meanings_has_no_type() -> None:
     assert types_of("{ int p; } p; { long q; } { int q; } q;")[1::3] == [None, None]

@@ -24,6 +24,10 @@ def rewritten(body: str) -> str:
      "if (k == 0) { if (j == 1) { x = 1; } } else if (k == 010) { while (n) break; }"),
     ("for (;;) switch (k) { case 0: continue; break; case 1: y = 1; }",
      "for (;;) if (k == 0) { continue; } else if (k == 1) { y = 1; }"),
+    ("for (;;) switch (k) { case 0: x = 1; continue; case 1: { return; } case 2: if (n) return; else continue; "
+     "case 3: y = 1; }",
+     "for (;;) if (k == 0) { x = 1; continue; } else if (k == 1) { { return; } } else if (k == 2) { if (n) return; "
+     "else continue; } else if (k == 3) { y = 1; }"),
 ])
 def test_chains(before: str, after: str) -> None:
     assert rewritten(before) == f"{{ {after} }}"
@@ -31,6 +35,7 @@ def test_chains(before: str, after: str) -> None:
 
 @pytest.mark.parametrize("body", [
     "switch (k) { case 1: x = 1; case 2: y = 2; }",                                   # goes on
+    "switch (k) { case 1: if (n) return; case 2: y = 2; }",
     "switch (k) { case 1: if (n) break; x = 1; break; case 2: y = 2; }",              # left early
     "switch (k++) { case 1: x = 1; }",                                                # evaluated once
     "switch (g(k)) { case 1: x = 1; }",
