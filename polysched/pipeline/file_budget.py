@@ -20,6 +20,8 @@ from polysched.scop.budget import ANY_NUMBER, with_budget
 from polysched.scop.scop import Scop
 
 FILE_SECONDS = LIMITS.file_seconds
+FOUND_SHARE = LIMITS.found_region_share
+FOUND_SECONDS = LIMITS.found_region_seconds
 LONG_SECONDS = LIMITS.long_seconds
 WORTH_TELLING = LIMITS.worth_telling_share
 
@@ -56,22 +58,28 @@ class FileBudget:
         """Processor seconds until the end."""
         return max(0.0, self.limit - self.spent())
 
-    def run(self, scop: Scop, optimized: Callable[[dict[str, float]], Optimized]) -> Optimized:
+    def run(self, scop: Scop, optimized: Callable[[dict[str, float]], Optimized], *, found: bool = False) -> Optimized:
         """All stages of one region, with its time noted.
+
+        Parameters
+        ----------
+        found : nobody marked the region: it leaves most of the time to others.
 
         Raises
         ------
-        BudgetExceededError : the file takes too long.
+        BudgetExceededError : the file takes too long, or the region does.
         """
-        before = self.spent()
+        before, left = self.spent(), self.left()
+        seconds = min(left, max(left * FOUND_SHARE, FOUND_SECONDS)) if found else left
         line = min((s.line for s in scop.statements), default=0)
         with processor_seconds(self.clock) as own:
             try:
-                made = with_budget(ANY_NUMBER, lambda: optimized({}), seconds=self.left()) if self.left() else None
+                made = with_budget(ANY_NUMBER, lambda: optimized({}), seconds=seconds) if seconds else None
             finally:
                 self.regions.append((line, self.spent() - before, own))
         if made is None:
             raise BudgetExceededError(
+                f"the region takes more than its part of the file's time, {seconds:.2g} s" if seconds < left else
                 f"the file takes more than {self.limit:g} s of processor time, which were spent up to here",
                 where=SourceLocation(scop.source.path if scop.source is not None else scop.name, line),
                 witness=_stages(own) or None, hint="split the file, or simplify the region that takes long")

@@ -133,7 +133,7 @@ def transform_file(path: str | Path, options: PipelineOptions | None = None, *,
     region = _stages(options, region)
     seconds: dict[str, float] = {}
     budget = FileBudget()
-    detected = DetectedRegions(lambda scop: budget.run(scop, partial(region, scop, options)),
+    detected = DetectedRegions(lambda scop: budget.run(scop, partial(region, scop, options), found=True),
                                trusted=options.guard is not None)
     refusals: list[tuple[SourceLocation, PolyschedError]] = []
     try:

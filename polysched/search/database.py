@@ -139,6 +139,8 @@ class Database:
             if not read_only and getattr(error, "sqlite_errorcode", 0) & 0xff in NOT_WRITTEN:   # the primary code
                 raise OutputError(f"the database cannot be written: {error}", where=str(path)) from None
             self._refuse(str(error))
+        except UnicodeDecodeError as error:   # of a name in the schema, which SQLite tells as it is
+            self._refuse(f"a text is no UTF-8: {error.reason}")
 
     def __enter__(self) -> Self:
         return self
@@ -263,7 +265,7 @@ class Database:
         try:
             with closing(self._connection.execute(query, values)) as cursor:
                 return cursor.fetchall()
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
             self._refuse(str(error))
 
     def _write(self, query: str, values: tuple[Any, ...]) -> int:
@@ -419,14 +421,16 @@ def _low(text: object) -> float:
 
 def _check_row(table: str, row: list[Any]) -> None:
     """Refuse a row that stands for nothing."""
+    for cell in row[:4] if table == "trials" else row:   # all others are texts
+        _text(cell)
     if table == "tasks":
         _key(tuple(row))
-        _text(row[1])
     elif table == "ranges":
         _range(tuple(row))
     elif table == "trials":
         trial = trial_from_json(_parsed(row[3]))
-        _whole(row[4])
+        if _count(row[4]).bit_length() > 63:   # SQLite's integers have so many beside their sign
+            raise ValueError("the number of a trial is too large")
         if (digest_of(trial.recipe.text), trial.phase) != (row[1], row[2]):
             raise ValueError("a trial does not fit its key")
     else:
@@ -434,7 +438,6 @@ def _check_row(table: str, row: list[Any]) -> None:
         _gain(value["gain"])
         if digest_of(Recipe.from_json(value["recipe"]).text) != row[1]:
             raise ValueError("a winner does not fit its key")
-        _text(row[2])
 
 
 class Records(Protocol):

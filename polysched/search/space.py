@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TypeAlias
 
 from polysched.dependence.dependences import Dependences
-from polysched.errors import PolyschedError
+from polysched.errors import PolyschedError, UsageError
 from polysched.pipeline.options import VECTOR_BITS, PipelineOptions
 from polysched.pipeline.recipe import Recipe, apply_recipe
 from polysched.pipeline.stages import analysed, scheduled
@@ -152,13 +152,22 @@ class Explorer:
             prefix = answers.following()
 
     def propose(self, answers: Answers) -> Proposal | None:
-        """What the space makes of some answers; None where it is rejected, which is counted."""
+        """What the space makes of some answers; None where it is rejected, which is counted.
+
+        Raises
+        ------
+        UsageError : it makes something else than recipes.
+        """
         choose = self._chooser(answers)
         try:
-            return Proposal(recipe=self.space(choose, self.dependences()), trace=choose.trace)
+            made: object = self.space(choose, self.dependences())
         except PolyschedError as error:
             self.rejections.add(Rejected(error.problem, error.witness or "", choose.trace))
             return None
+        if not isinstance(made, Recipe):
+            raise UsageError("the template makes no recipe", witness=repr(made)[:60],
+                             hint="it is a function (choose, dependences) -> polysched.search.Recipe")
+        return Proposal(recipe=made, trace=choose.trace)
 
     def refuse(self, proposal: Proposal, error: PolyschedError) -> None:
         """Count a proposal that a later stage refused."""

@@ -3,6 +3,7 @@
 import re
 import threading
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,10 @@ import pytest
 import polysched
 from polysched.cli.entry import main
 from polysched.errors import BudgetExceededError
-from polysched.pipeline import files
+from polysched.pipeline import file_budget, files
 from polysched.pipeline.file_budget import FileBudget, processor_clock
 from polysched.pipeline.timing import timed
+from polysched.scop.scop import Scop
 
 FILE = """\
 void f(int n, double *restrict A, double *restrict B) {
@@ -70,16 +72,26 @@ def test_a_file_without_time_is_refused(path: Path, monkeypatch: pytest.MonkeyPa
     assert not path.with_suffix(".out.c").exists()
 
 
+def endless(scop: Scop, stages: dict[str, float]):
+    def loop() -> None:
+        while True:
+            scop.domain.subtract(scop.domain)
+    timed(stages, "dependences", loop)
+
+
+def test_a_found_region_leaves_time_to_others(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(file_budget, "FOUND_SECONDS", 0.1)
+    scop, budget = polysched.scop.from_c_file(path, function="f"), FileBudget(limit=0.8)
+    with pytest.raises(BudgetExceededError, match=r"file.c:4: the region takes more than its part of the file's time"):
+        budget.run(scop, partial(endless, scop), found=True)
+    assert 0.3 < budget.left() < 0.7
+    assert budget.run(scop, lambda _: scop, found=True) is scop
+
+
 def test_isl_is_stopped_in_a_stage(path: Path) -> None:
     scop = polysched.scop.from_c_file(path, function="f")
-
-    def endless(stages: dict[str, float]):
-        def loop() -> None:
-            while True:
-                scop.domain.subtract(scop.domain)
-        timed(stages, "dependences", loop)
     with pytest.raises(BudgetExceededError, match=r"file.c:4: the file takes more than 0\.2 s") as caught:
-        FileBudget(limit=0.2).run(scop, endless)
+        FileBudget(limit=0.2).run(scop, partial(endless, scop))
     assert re.search(r"witness: dependences 0\.[2-4] s", str(caught.value))
 
 

@@ -85,6 +85,13 @@ def test_what_is_no_database_is_refused(content, tmp_path):
         Database(tmp_path / "x.db", read_only=True)
 
 
+def test_a_schema_that_is_no_text_is_refused(path):
+    sqlite3.connect(path).execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    path.write_bytes(path.read_bytes().replace(b"CREATE TABLE winners", b"CREATE TABLE winn\xc3rs"))
+    with pytest.raises(DatabaseError):
+        Database(path, read_only=True)
+
+
 def test_a_damaged_file_is_refused(path):
     sqlite3.connect(path).execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     content = bytearray(path.read_bytes())

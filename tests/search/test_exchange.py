@@ -36,6 +36,19 @@ def test_the_larger_gain_stays(tmp_path: Path):
         assert database.winners()[0].gain.low == 1.85
 
 
+@pytest.mark.parametrize(("column", "cell"), [(1, []), (1, 2), (5, 2**70), (5, -1), (5, "1"), (3, None)])
+def test_cells_of_another_kind_are_refused(column, cell, tmp_path):
+    filled(tmp_path / "a.db")
+    with Database(tmp_path / "a.db") as database:
+        lines = [json.loads(line) for line in lines_of(database)]
+    for line in lines:
+        if line[0] == "trials":
+            line[column] = cell
+    (tmp_path / "bad.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    with Database(tmp_path / "new.db") as database, pytest.raises(DatabaseError):
+        merge(database, tmp_path / "bad.jsonl")
+
+
 @pytest.mark.parametrize("line", ["{}", "[]", "x", '["trials", 1]', '["sqlite_master", "a", "b", "c", "d"]',
                                   '["tasks", "a", "b", "c", "d", "e"]', "[" * 100000])
 def test_lines_that_are_no_records_are_refused_and_nothing_is_added(line, tmp_path):

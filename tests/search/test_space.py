@@ -87,3 +87,11 @@ def test_the_model_says_something_of_every_recipe_with_tiles():
     seconds = {found.seconds(p.recipe) for p in found.enumerate()}
     assert len(seconds) > 3
     assert found.seconds(Recipe()) > 0
+
+
+@pytest.mark.parametrize("made", [None, 3, BandOptions(sizes=8)])
+def test_a_template_that_makes_something_else_is_refused(made: object) -> None:
+    explorer = Explorer(lambda choose, dependences: made, product(), OPTIONS)  # type: ignore[arg-type,return-value]
+    with pytest.raises(UsageError, match="the template makes no recipe") as refused:
+        next(explorer.enumerate())
+    assert refused.value.witness == repr(made)[:60]

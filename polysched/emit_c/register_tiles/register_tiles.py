@@ -201,6 +201,8 @@ def _tiles_below(reuse: For) -> tuple[tuple[For, ...], RegisterNest, If | None] 
                 nest = register_nest(node)
                 if nest is not None:
                     return (tuple(between), nest, condition) if nest.ranges[-1].edge.simd else None
+                if node is lanes[0]:   # the marks of a nest whose other loops have conditions between them
+                    return None
                 between.append(node)
                 node = node.body
             case If() | Block() | Local():

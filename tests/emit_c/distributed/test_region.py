@@ -77,6 +77,15 @@ def test_local_arrays_live_through_all_steps_that_read_them() -> None:
         assert f"free({name});" in text
 
 
+def test_marks_of_register_tiles_without_a_nest_are_no_tiles() -> None:
+    scop = from_c_text("void f(int n, float A[n][n], float B[n][n], float C[n][n], char m[n]) {\n#pragma scop\n"
+                       "for (int i = 0; i < n; i++) for (int j = i; j < n; j++) for (int k = 0; k < n; k++)\n"
+                       "if (m[j] > 3) C[i][j] += A[i][k] * B[j][k];\n#pragma endscop\n}\n")
+    made = distribute(scop, "j", partition=Partition(kind="block-cyclic", ranks=3, block=2))
+    part = optimize(part_for_emission(made), PipelineOptions(tensorize=None, vector_bits=256))
+    assert "polysched_exchange(1)" in distributed_text(made, part.source)
+
+
 def test_an_array_without_a_word_for_its_elements_is_refused() -> None:
     from dataclasses import replace
     made = distribute(scop_of("jacobi"), "i")

@@ -115,3 +115,44 @@ def test_ranks_that_disagree_on_whether_there_are_elements_are_told(sizes: tuple
                           timeout=60, check=False)
     assert (done.returncode == 0) == agree
     assert ("n, m differ between ranks" in done.stderr) is not agree
+
+
+LEFT_ALONE = r"""
+#include <stdio.h>
+#include <sys/mman.h>
+void choices(int n, int t, int R[n], int a[n], int m[n]) {
+#pragma scop
+  for (int s = 0; s < t; s++) {
+    for (int i = 1; i < n - 1; i++) if (m[i] > 0) R[i] = a[i - 1];
+    for (int i = 1; i < n - 1; i++) a[i] = a[i] + R[i + 1];
+  }
+#pragma endscop
+}
+enum { N = 4096 };
+int main(void) {
+  int *r = mmap(0, N * sizeof(int), 3, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  static int a[N], m[N], q[N], b[N];
+  for (int k = 0; k < N; k++) { r[k] = q[k] = -k; a[k] = b[k] = k; m[k] = k % 2048 < 1024; }
+  for (int k = 0; k < 2; k++) mprotect(r + 1024 + 2048 * k, 4096, PROT_READ);
+  for (int s = 0; s < 3; s++) {
+    for (int i = 1; i < N - 1; i++) if (m[i] > 0) q[i] = b[i - 1];
+    for (int i = 1; i < N - 1; i++) b[i] = b[i] + q[i + 1];
+  }
+  choices(N, 3, r, a, m);
+  int bad = 0;
+  for (int k = 0; k < N; k++) bad += r[k] != q[k] || a[k] != b[k];
+  printf("bad %d\n", bad);
+  return bad > 0;
+}
+"""
+
+
+@needs_mpi
+def test_elements_that_a_condition_leaves_alone_may_be_read_only(tmp_path: Path) -> None:
+    file, source, program = tmp_path / "f.c", tmp_path / "g.c", str(tmp_path / "g")
+    file.write_text(LEFT_ALONE)
+    source.write_text(distribute_file(file, "i").text)
+    subprocess.run([mpi_command("mpicc"), "-w", "-O1", str(source), "-o", program], check=True)
+    done = subprocess.run([mpi_command("mpiexec"), "-n", "3", program], capture_output=True, text=True, timeout=60,
+                          check=False)
+    assert (done.returncode, done.stdout) == (0, "bad 0\n"), done.stderr

@@ -16,7 +16,7 @@ from itertools import product
 
 from pycparser import c_ast
 
-from polysched.errors import FaultError, PolyschedError, UnsupportedScopError, UsageError
+from polysched.errors import BudgetExceededError, FaultError, PolyschedError, UnsupportedScopError, UsageError
 from polysched.records import dataclass
 from polysched.scop.c_frontend.declarations.written_loops import keyword_of
 from polysched.scop.c_frontend.detection.bare_bodies import WORDS_AHEAD, is_body
@@ -115,6 +115,7 @@ class _Search:
         self.taken: set[c_ast.Node] = set()
         self.refusal: PolyschedError | None = None
         self.reasons: dict[c_ast.Node, PolyschedError] = {}  # of single statements
+        self.longest: dict[c_ast.Node, int] = {}  # runs from a statement on, where longer ones took too long
         self.depth = 0  # of what was refused: the refusal of a smaller region says more
 
     def block(self, function: c_ast.FuncDef, path: tuple[c_ast.Node, ...]) -> None:
@@ -128,7 +129,7 @@ class _Search:
 
     def run(self, function: c_ast.FuncDef, path: tuple[c_ast.Node, ...], items: list[c_ast.Node], start: int) -> int:
         """Grow a run from one statement; the index behind it."""
-        ends = [at + 1 for at in range(start, len(items)) if _has_loop(items[at])]
+        ends = [at + 1 for at in range(start, len(items)) if _has_loop(items[at])][:self.longest.get(items[start])]
         read: dict[int, Scop | None] = {}
 
         def scop_of(count: int) -> Scop | None:
@@ -146,6 +147,8 @@ class _Search:
                 return ends[count - 1]
             if count == 1 and refusal is not None:
                 self.reasons[items[start]] = refusal
+            if isinstance(refusal, BudgetExceededError):   # what is half as long may be in time
+                self.longest.update(dict.fromkeys(items[start:ends[count - 1]], max(1, count // 2)))
             count //= 2
         return start + 1
 

@@ -1,10 +1,13 @@
 """Regions that nobody marked: the largest there are, or a reason."""
 
+from pathlib import Path
+
 import pytest
 
-from polysched.errors import UnsupportedScopError
-from polysched.scop import all_from_c_text
+from polysched.errors import BudgetExceededError, PolyschedError, UnsupportedScopError
+from polysched.scop import all_from_c_file, all_from_c_text
 from polysched.scop.c_frontend.detection.autodetect import _most
+from polysched.scop.scop import Scop
 
 DETECTED = """#include <stdio.h>
 #define EACH(i) for (int i = 0; i < n; i++)
@@ -87,3 +90,16 @@ def test_long_runs_are_one_region() -> None:
     loops = "".join(f"  for (int i = 0; i < n; i++) x[i] += {k};\n" for k in range(11))
     text = f"void g(void); void f(int n, double *x) {{\n{loops}  g();\n{loops}}}\n"
     assert [len(s.statements) for s in all_from_c_text(text, autodetect=True)] == [11, 11]
+
+
+def test_what_took_too_long_is_not_tried_again_from_its_second_loop_on(tmp_path: Path) -> None:
+    loops = "".join(f"  for (int i = 0; i < n; i++) x[i] += {k};\n" for k in range(4))
+    asked: list[int] = []
+
+    def judge(scop: Scop) -> PolyschedError | None:
+        asked.append(len(scop.statements))
+        return BudgetExceededError("too long") if len(scop.statements) > 1 else None
+    file = tmp_path / "long.c"
+    file.write_text(f"void f(int n, double *x) {{\n{loops}}}\n")
+    assert len(all_from_c_file(file, autodetect=True, judge=judge)) == 4
+    assert asked == [4, 2, 1, 1, 2, 1, 1]
