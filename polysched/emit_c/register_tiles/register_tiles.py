@@ -208,10 +208,15 @@ def _tiles_below(reuse: For) -> tuple[tuple[For, ...], RegisterNest, If | None] 
             case If() | Block() | Local():
                 if condition is None and isinstance(node, If):
                     condition = node
-                node = next(child for child in child_nodes(node) if any(n is lanes[0] for n in walk_nodes(child)))
+                node = next(child for child in child_nodes(node) if _holds(child, lanes[0]))
             case _:
                 break
     return None
+
+
+def _holds(node: Node, part: Node) -> bool:
+    """Whether a node is one, or has it inside."""
+    return any(n is part for n in walk_nodes(node))
 
 
 def _next_edge(loop: For) -> str | None:
