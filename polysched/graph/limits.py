@@ -37,8 +37,8 @@ class GraphLimits:
 
     # operators/recurrent.py
     most_steps: int = constant(
-        4096, unit="steps", source="of a recurrence, which is unrolled: planning 256 steps takes 2 s, 1,024 take 17 s, "
-                                   "and a million never ended")
+        4096, unit="steps", source="of a recurrence, which is unrolled: planning takes 8 ms a step, and a million "
+                                   "never ended")
 
     # operators/resampling.py
     most_neighbours: int = constant(

@@ -358,7 +358,7 @@ def _known_results(node: Node, operator: Operator, site: Site, most: int) -> dic
     """The results that follow from what is known, of so many elements at most."""
     shaped = by_shape(site)
     if shaped is not None:
-        return {node.outputs[0]: shaped}
+        return {name: shaped for name in node.outputs[:1] if name}
     if not _is_computable(node, site, most):
         return {}
     with np.errstate(all="ignore"):

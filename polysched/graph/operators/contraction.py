@@ -110,7 +110,7 @@ def _expression(site: Site, *operands: Tensor) -> Tensor:
 
 def _np_einsum(site: Site, *operands: np.ndarray) -> np.ndarray:
     wide = [o.astype(np.float64) if o.dtype.kind == "f" else o for o in operands]
-    return np.asarray(np.einsum(site.attribute("equation"), *wide)).astype(operands[0].dtype)
+    return np.asarray(np.einsum(site.attribute("equation", ""), *wide)).astype(operands[0].dtype)
 
 
 OPERATORS = (Operator(name="Einsum", kind=Kind.OUTPUT_FUSABLE, types=_types, reference=_np_einsum,

@@ -63,5 +63,6 @@ def operator_of(node: Node) -> Operator:
         raise refused(node, "derivatives wait for the sizes that they need", Part.SHAPES, hint=Remedy.SIZES)
     if node.op not in OPERATORS:
         raise refused(node, f"there is no operator {node.op}", Part.WHOLE,
-                      hint="polysched.graph.operators.registry lists those that there are")
+                      hint="polysched.graph.operators.registry lists those that there are; one of ONNX's runs "
+                           "elsewhere by islands='allow', on the command line by --islands allow")
     return OPERATORS[node.op]

@@ -343,6 +343,8 @@ class _RunsRather(Exception):
 
 def renamed(node: Node, names: Mapping[str, str]) -> Node:
     """A node with other names; in its regions, too, where they mean values around them."""
+    if not node.regions and not any(name in names for name in (*node.inputs, *node.outputs)):
+        return node
     return replace(node, inputs=tuple(names.get(i, i) for i in node.inputs),
                    outputs=tuple(names.get(o, o) for o in node.outputs),
                    regions=tuple(_renamed_region(region, names) for region in node.regions))

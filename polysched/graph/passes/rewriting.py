@@ -50,6 +50,8 @@ class Rewriting(TypedBuilder):
     def take(self, node: Node, rules: Sequence[Rule], original: Node) -> None:
         """One node: replaced or kept."""
         self.origin = original.name or next(filter(None, original.outputs), "")
+        if not node.regions:
+            self.inference.site(node)   # refuses what is malformed: rules trust operands and attributes
         for rule in rules:
             results = rule(node, self)
             if results is not None:

@@ -3,7 +3,7 @@
 import pytest
 
 from polysched.errors import UnsupportedGraphError
-from polysched.graph import from_text
+from polysched.graph import Graph, Node, from_text
 from polysched.graph.passes.rewriting import rewritten, until_nothing_fits
 from tests.graph.passes.golden import body
 
@@ -35,3 +35,9 @@ def test_the_first_rule_that_fits_replaces_a_node() -> None:
 def test_rules_without_end_are_refused() -> None:
     with pytest.raises(UnsupportedGraphError, match="do not come to an end"):
         until_nothing_fits(GRAPH, lambda node, rw: (rw.op("Exp", *node.inputs),))
+
+
+def test_a_rule_sees_no_node_that_is_malformed() -> None:
+    graph = Graph(name="f", inputs=(), nodes=(Node.of("Reshape", (), ("y",)),), outputs=("y",))
+    with pytest.raises(UnsupportedGraphError, match="operand 0 is missing"):
+        rewritten(graph, lambda node, rw: (node.inputs[0],))
