@@ -184,3 +184,17 @@ def batch_of(pool: dict[str, Proposal], model: Model, count: int, draw: random.R
 
 MODELS: dict[str, MakeModel] = {"projected": Projected, "residual": Residual, "boosted": Boosted}
 """By the name that `--model` of `polysched tune` takes."""
+
+
+def model_of(model: str | MakeModel) -> MakeModel:
+    """What makes a model: one that has a name here, or one that was given.
+
+    Raises
+    ------
+    UsageError : there is none of this name.
+    """
+    if not isinstance(model, str):
+        return model
+    if model not in MODELS:
+        raise UsageError(f"there is no model {model!r}", hint=f"one of {', '.join(MODELS)}")
+    return MODELS[model]

@@ -35,12 +35,12 @@ from polysched.search.building import (
 from polysched.search.database import Records, Winner, opened
 from polysched.search.identity import CanonicalScop, Key, Place, canonical_scop, key_of, place_of
 from polysched.search.limits import LIMITS
-from polysched.search.models import MODELS, MakeModel, Model, batch_of
+from polysched.search.models import MakeModel, Model, batch_of, model_of
 from polysched.search.packages.cluster import cluster_runner
-from polysched.search.packages.with_optuna import with_optuna
+from polysched.search.packages.with_optuna import strategy_of
 from polysched.search.pool import PoolBuilder, is_readable
 from polysched.search.space import Explorer, Proposal, Space
-from polysched.search.strategies import STRATEGIES, MakeStrategy, SearchStrategy
+from polysched.search.strategies import MakeStrategy, SearchStrategy
 from polysched.search.trial import Phase, Trial, choose, contenders, finalists
 from polysched.search.tuned import RANKING, Tuned
 from polysched.target import find_compiler
@@ -48,7 +48,6 @@ from polysched.target.one_line import OneLine
 
 _LOG = logging.getLogger(__name__)
 AUTOMATIC = "automatic"
-OPTUNA = "optuna"
 """The strategy of the package, by the sampler that it takes itself."""
 
 
@@ -149,24 +148,6 @@ def _space_of(space: Space | Recipe | str) -> Space:
     return space
 
 
-def _strategy_of(strategy: str | MakeStrategy) -> MakeStrategy:
-    if not isinstance(strategy, str):
-        return strategy
-    if strategy == OPTUNA:
-        return with_optuna()
-    if strategy not in STRATEGIES:
-        raise UsageError(f"there is no strategy {strategy!r}", hint=f"one of {', '.join((*STRATEGIES, OPTUNA))}")
-    return STRATEGIES[strategy]
-
-
-def _model_of(model: str | MakeModel) -> MakeModel:
-    if not isinstance(model, str):
-        return model
-    if model not in MODELS:
-        raise UsageError(f"there is no model {model!r}", hint=f"one of {', '.join(MODELS)}")
-    return MODELS[model]
-
-
 @dataclass(eq=False, kw_only=True)
 class Search:
     """One search under way, which goes on where it stopped; made by `of`.
@@ -251,7 +232,7 @@ class Search:
         explorer = Explorer(_space_of(space), scop, options, dict(values))
         return cls(scop=scop, options=options, measure=measure, sizes=values, spelled=sizes, canonical=canonical,
                    key=key_of(canonical, values, place), clock=clock, on_trial=on_trial, explorer=explorer,
-                   model=_model_of(model)(explorer), strategy=_strategy_of(strategy)(explorer, seed),
+                   model=model_of(model)(explorer), strategy=strategy_of(strategy)(explorer, seed),
                    draw=random.Random(seed), own_builder=LocalBuilder(scop, options), given_builder=builder,
                    given_runner=runner, cluster=cluster, makes_known=makes_known)
 

@@ -12,7 +12,7 @@ from polysched.cli.db import ACTIONS
 from polysched.cli.tune import MODEL_NAMES, STRATEGY_NAMES
 from polysched.search import STRATEGIES
 from polysched.search.models import MODELS
-from polysched.search.tuning import OPTUNA
+from polysched.search.packages.with_optuna import OPTUNA
 from tests.cli.command import is_refusal, polysched
 from tests.search.programs import PRODUCT, RENAMED
 

@@ -32,7 +32,9 @@ from polysched.graph.operators.families import (
     narrow,
     ngrams,
     norms,
+    padding,
     patches,
+    pooling,
     sampling,
     sequences,
     training,
@@ -45,7 +47,7 @@ from polysched.graph.values.refusals import Part, Remedy, refused
 FAMILIES = (elementwise, broadcasting, movement, indexing, reductions, products, windows, normalisation, quantised,
             sequential, layers, layouts, spatial, approximations, contraction, resampling, recurrent, ordering,
             control, generation, sequences, fourier, sampling, patches, training, features, transposed, narrow,
-            ngrams, blocks, norms, grids)
+            ngrams, blocks, norms, grids, padding, pooling)
 DOMAINS = {training.DOMAIN: frozenset((training.GRADIENT, *(operator.name for operator in training.OPERATORS))),
            features.DOMAIN: frozenset(operator.name for operator in features.OPERATORS)}
 """Operators of other domains of ONNX than the standard one."""

@@ -279,7 +279,7 @@ def _conv(site: Site, x: Tensor, w: Tensor, bias: Tensor | None = None) -> Tenso
     return compute(shape, finished, name="y")
 
 
-def _cut(x: np.ndarray, w: Windows, fill: Any) -> np.ndarray:
+def in_windows(x: np.ndarray, w: Windows, fill: Any) -> np.ndarray:
     """The windows of an array in NumPy: `[batch, channel, places..., window...]`."""
     rank, before = len(w.size), w.padding[0]
     behind = [max(0, (int(n) - 1) * s + d * (k - 1) + 1 - e - b) for n, s, d, k, e, b in zip(
@@ -299,7 +299,7 @@ def np_conv(site: Site, x: np.ndarray, w: np.ndarray, bias: np.ndarray | None = 
     """A convolution in NumPy, in float64 or in the type of whole numbers."""
     groups, rank = site.attribute("group", 1), x.ndim - 2
     wide = np.float64 if x.dtype.kind == "f" else x.dtype
-    cut = _cut(x.astype(wide), windows(site, w.shape[2:]), 0)
+    cut = in_windows(x.astype(wide), windows(site, w.shape[2:]), 0)
     parts = []
     for g in range(groups):
         data = cut[:, g * w.shape[1]:(g + 1) * w.shape[1]]
@@ -312,7 +312,7 @@ def np_conv(site: Site, x: np.ndarray, w: np.ndarray, bias: np.ndarray | None = 
     return np.asarray(result).astype(x.dtype)
 
 
-def _pool_types(site: Site) -> tuple[TensorType, ...]:
+def pool_types(site: Site) -> tuple[TensorType, ...]:
     own = site.type()
     if own.rank < 3:
         raise site.refusal("data with spatial dimensions are wanted", 0, witness=str(own),
@@ -376,7 +376,7 @@ def np_max_pool(site: Site, x: np.ndarray) -> tuple[np.ndarray, ...]:
     """The largest elements of windows, and where they stand in the whole operand."""
     view = windows(site, site.attribute("kernel_shape"))
     least = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
-    cut = _cut(x, view, least)
+    cut = in_windows(x, view, least)
     rank = x.ndim - 2
     flat = cut.reshape(*cut.shape[:2 + rank], math.prod(view.size))
     best = np.argmax(flat, axis=-1)
@@ -452,64 +452,21 @@ def _sum_pool(site: Site, x: Tensor) -> Tensor:
 def _np_sum_pool(site: Site, x: np.ndarray) -> np.ndarray:
     view = windows(site, site.attribute("kernel_shape"))
     spatial = tuple(range(x.ndim, 2 * x.ndim - 2))
-    return np.asarray(_cut(x.astype(np.float64), view, 0).sum(axis=spatial)).astype(x.dtype)
+    return np.asarray(in_windows(x.astype(np.float64), view, 0).sum(axis=spatial)).astype(x.dtype)
 
 
 def _np_average_pool(site: Site, x: np.ndarray) -> np.ndarray:
     view = windows(site, site.attribute("kernel_shape"))
     spatial = tuple(range(x.ndim, 2 * x.ndim - 2))
-    return np.asarray(_cut(x.astype(np.float64), view, 0).sum(axis=spatial) / counted(site, view)).astype(x.dtype)
-
-
-def _lp_pool(site: Site, build: Builder, x: str) -> str:
-    p = site.attribute("p", 2)
-    own = build.op("Abs", x)
-    exponent = build.constant(np.array(p, site.type().numpy))
-    powers = own if p == 1 else build.op("Mul", x, x) if p == 2 else build.op("Pow", own, exponent)
-    total = build.op("SumPool", powers, **{k: v for k, v in site.node.attributes if k != "p"})
-    if p == 1:
-        return total
-    return build.op("Sqrt", total) if p == 2 else build.op("Pow", total, build.constant(
-        np.array(1 / p, site.type().numpy)))
-
-
-def _np_lp_pool(site: Site, x: np.ndarray) -> np.ndarray:
-    view, p = windows(site, site.attribute("kernel_shape")), site.attribute("p", 2)
-    spatial = tuple(range(x.ndim, 2 * x.ndim - 2))
-    return np.asarray((np.abs(_cut(x.astype(np.float64), view, 0)) ** p).sum(axis=spatial) ** (1 / p)).astype(x.dtype)
-
-
-def _global_types(site: Site) -> tuple[TensorType, ...]:
-    own = site.type()
-    if own.rank < 3 or not own.dtype.is_float:
-        raise site.refusal("floating data with spatial dimensions are wanted", 0, witness=str(own),
-                           hint="give it batch, channels and space, converted to floats by a Cast")
-    return (own.with_shape((*own.shape[:2], *(1,) * (own.rank - 2))),)
-
-
-def _over_space(op: str) -> Callable[..., str]:
-    def composition(site: Site, build: Builder, x: str) -> str:
-        return build.op(op, x, build.constant(list(range(2, site.type().rank))), keepdims=1)
-    return composition
-
-
-def _np_over_space(reduce: Callable[..., Any]) -> Callable[..., np.ndarray]:
-    return lambda site, x: np.asarray(reduce(x.astype(np.float64), axis=tuple(range(2, x.ndim)), keepdims=True)).astype(
-        x.dtype)
+    return np.asarray(in_windows(x.astype(np.float64), view, 0).sum(axis=spatial) / counted(site, view)).astype(x.dtype)
 
 
 OPERATORS = (
     Operator(name="Conv", kind=Kind.OUTPUT_FUSABLE, types=_conv_types, reference=np_conv, expression=_conv,
              room=room_in(2)),
-    Operator(name="MaxPool", kind=Kind.OUTPUT_FUSABLE, types=_pool_types, reference=np_max_pool,
+    Operator(name="MaxPool", kind=Kind.OUTPUT_FUSABLE, types=pool_types, reference=np_max_pool,
              expression=_max_pool, room=room_in(2)),
-    Operator(name="SumPool", kind=Kind.OUTPUT_FUSABLE, types=_pool_types, reference=_np_sum_pool,
+    Operator(name="SumPool", kind=Kind.OUTPUT_FUSABLE, types=pool_types, reference=_np_sum_pool,
              expression=_sum_pool, room=room_in(2)),
-    Operator(name="AveragePool", kind=Kind.OUTPUT_FUSABLE, types=_pool_types, reference=_np_average_pool,
-             composition=_average_pool, sums=True),
-    Operator(name="LpPool", kind=Kind.OUTPUT_FUSABLE, types=_pool_types, reference=_np_lp_pool, composition=_lp_pool,
-             sums=True),
-    Operator(name="GlobalAveragePool", kind=Kind.REDUCTION, types=_global_types, reference=_np_over_space(np.mean),
-             composition=_over_space("ReduceMean")),
-    Operator(name="GlobalMaxPool", kind=Kind.REDUCTION, types=_global_types, reference=_np_over_space(np.max),
-             composition=_over_space("ReduceMax")))
+    Operator(name="AveragePool", kind=Kind.OUTPUT_FUSABLE, types=pool_types, reference=_np_average_pool,
+             composition=_average_pool, sums=True))

@@ -13,8 +13,11 @@ from typing import Any
 from polysched.errors import UsageError
 from polysched.search.limits import LIMITS
 from polysched.search.space import Explorer, Proposal
-from polysched.search.strategies import MakeStrategy
+from polysched.search.strategies import STRATEGIES, MakeStrategy
 from polysched.search.trial import Trial
+
+OPTUNA = "optuna"
+"""What `--strategy` of `polysched tune` calls this one, beside `strategies.STRATEGIES`."""
 
 
 def with_optuna(make_sampler: Callable[[int], Any] | None = None) -> MakeStrategy:
@@ -31,6 +34,22 @@ def with_optuna(make_sampler: Callable[[int], Any] | None = None) -> MakeStrateg
     if importlib.util.find_spec("optuna") is None:
         raise UsageError("this strategy needs the package optuna", hint="python -m pip install 'polysched[tune]'")
     return lambda explorer, seed: Study(explorer, seed, make_sampler)
+
+
+def strategy_of(strategy: str | MakeStrategy) -> MakeStrategy:
+    """What makes a strategy: one that has a name, or one that was given.
+
+    Raises
+    ------
+    UsageError : there is none of this name, or its package is not installed.
+    """
+    if not isinstance(strategy, str):
+        return strategy
+    if strategy == OPTUNA:
+        return with_optuna()
+    if strategy not in STRATEGIES:
+        raise UsageError(f"there is no strategy {strategy!r}", hint=f"one of {', '.join((*STRATEGIES, OPTUNA))}")
+    return STRATEGIES[strategy]
 
 
 class Study:
