@@ -49,6 +49,7 @@ class GraphLimits:
     largest_open_extent: int = constant(
         1 << 24, unit="elements", source="larger ends of slices mean the end: exporters write 1e9; tested when it runs")
 
+    # operators/families/padding.py
     most_padding_periods: int = constant(
         4, unit="periods", source="of a padding that are slices of their own; a longer one is cut out of repetitions")
 
