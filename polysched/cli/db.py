@@ -98,9 +98,17 @@ def _show(arguments: argparse.Namespace) -> tuple[Any, str]:
             lines.append(f"{name}({sizes}), {key.place.threads} threads, {key.place.compiler}: {len(trials)} trials")
             lines += [f"  {t.phase}: {t}" for t in trials]
             value.append({"name": name, "sizes": dict(key.sizes), "threads": key.place.threads,
-                          "compiler": key.place.compiler, "machine": json.loads(key.place.machine),
+                          "compiler": key.place.compiler, "machine": _machine(key.place.machine),
                           "trials": [trial_to_json(t) for t in trials]})
     return value, "\n".join(lines)
+
+
+def _machine(text: str) -> Any:
+    """What a place says of its machine; its text where a database says something else than JSON."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
 
 
 def _replay(arguments: argparse.Namespace) -> tuple[Any, str]:

@@ -10,6 +10,7 @@ from typing import Any, Literal
 _OF_BAND = re.compile(r"(\d+):(.*)", re.DOTALL)
 _TYPE = re.compile(r"([A-Za-z_]\w*)=([A-Za-z_]\w*(?: [A-Za-z_]\w*)*)")
 
+
 class PerBand(argparse.Action):
     """Keeps a value for all bands, or of `BAND:VALUE` for one band in `bands`.
 

@@ -112,12 +112,14 @@ static CUdeviceptr polysched_device_hold(const void *host, long rows, long row_e
   polysched_device_check(cuCtxSynchronize(), "what the device did before failed");
   return place;
 }
+static inline void polysched_device_send(CUdeviceptr buffer, const void *from, size_t first, size_t bytes) {
+  polysched_device_check(cuMemcpyHtoD(buffer + first, from, bytes), "a copy to the device failed");
+}
 static inline void polysched_device_write(CUdeviceptr buffer, const void *host, long first, long end,
                                           long row_elements, size_t element_bytes) {
   size_t row_bytes = row_elements * element_bytes;
   if (first >= end || row_elements <= 0 || buffer == (CUdeviceptr)(size_t)host) return;
-  polysched_device_check(cuMemcpyHtoD(buffer + first * row_bytes, (const char *)host + first * row_bytes,
-                                      (end - first) * row_bytes), "a copy to the device failed");
+  polysched_device_send(buffer, (const char *)host + first * row_bytes, first * row_bytes, (end - first) * row_bytes);
 }
 /* Whether the buffer is the array itself. */
 static inline int polysched_device_has(CUdeviceptr buffer, const void *host) {

@@ -95,18 +95,32 @@ class HostPrinter(LoopPrinter):
             made = f"hold({self._host(buffer)}, " if buffer.host else "allocate("
             lines.append(f"polysched_device_buffer {self._name(buffer)} = polysched_device_{made}{rows}, "
                          f"{_width(buffer)});")
-        for buffer in kept:
-            if buffer.own.partly_written:
-                lines += [f"polysched_device_kept {self._kept_name(buffer)} = {{0}};",
-                          self._copy("keep", buffer, buffer.live_in)]
-        lines += [self._copy("write", b, b.live_in) for b in kept if not b.own.copied_in.is_empty()]
-        lines += self.lines(loops)
-        lines += [self._copy("read_changed" if b.own.partly_written else "read", b, b.live_out)
-                  for b in kept if not b.own.copied_out.is_empty()]
+        lines += [*self._to_device(), *self.lines(loops), *self._to_host()]
         lines += [f"polysched_device_drop({self._name(buffer)}, {self._host(buffer)});" if buffer.host
                   else f"polysched_device_release({self._name(buffer)});" for buffer in kept]
         lines.append(f"polysched_device_end(polysched_kernels, {len(names)});")
         return ["{", *indented(lines), "}"]
+
+    def _to_device(self) -> list[str]:
+        """The copies ahead of all launches; what comes back in part is kept as it went there."""
+        lines = []
+        for buffer in self.buffers.values():
+            if buffer.own.partly_written:
+                lines.append(f"polysched_device_kept {self._kept_name(buffer)} = {{0}};")
+            if not buffer.own.copied_in.is_empty():
+                lines.append(self._copy("keep" if buffer.own.partly_written else "write", buffer, buffer.live_in))
+        return lines
+
+    def _to_host(self) -> list[str]:
+        """The copies behind all launches."""
+        lines = []
+        for buffer in self.buffers.values():
+            if not buffer.own.copied_out.is_empty():
+                way = "read_changed" if buffer.own.partly_written else "read"
+                lines.append(self._copy(way, buffer, buffer.live_out))
+            if buffer.own.partly_written:
+                lines.append(f"polysched_device_forget(&{self._kept_name(buffer)});")
+        return lines
 
     def _refused(self, buffer: Buffer) -> list[str]:
         """An error for sizes with which the region reaches in front of an array."""
@@ -124,7 +138,7 @@ class HostPrinter(LoopPrinter):
         return f"(void *)({buffer.host})"
 
     def _kept_name(self, buffer: Buffer) -> str:
-        """The name of the rows as they were, beside that of the buffer."""
+        """The name of the rows as they went to the device, beside that of the buffer."""
         return f"polysched_device_kept_{self._name(buffer)}"
 
     def _copy(self, way: str, buffer: Buffer, rows: tuple[Linear, Linear]) -> str:

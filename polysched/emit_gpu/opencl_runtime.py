@@ -100,13 +100,15 @@ static inline cl_mem polysched_device_hold(const void *host, long rows, long row
   (void)host;
   return polysched_device_allocate(rows, row_elements, element_bytes);
 }
+static inline void polysched_device_send(cl_mem buffer, const void *from, size_t first, size_t bytes) {
+  polysched_device_check(clEnqueueWriteBuffer(polysched_device_queue, buffer, CL_TRUE, first, bytes, from, 0, NULL,
+                                          NULL), "a copy to the device failed");
+}
 static inline void polysched_device_write(cl_mem buffer, const void *host, long first, long end, long row_elements,
                                       size_t element_bytes) {
   size_t row_bytes = row_elements * element_bytes;
   if (first >= end || row_elements <= 0) return;
-  polysched_device_check(clEnqueueWriteBuffer(polysched_device_queue, buffer, CL_TRUE, first * row_bytes,
-                                          (end - first) * row_bytes, (const char *)host + first * row_bytes, 0, NULL,
-                                          NULL), "a copy to the device failed");
+  polysched_device_send(buffer, (const char *)host + first * row_bytes, first * row_bytes, (end - first) * row_bytes);
 }
 /* Whether the buffer is the array itself. */
 static inline int polysched_device_has(cl_mem buffer, const void *host) {

@@ -128,15 +128,21 @@ class PhasePrinter:
             f"if ({item} == 0) {team.shared}[0] = {own.name};"]), "}"]
 
     def _updated(self, team: TeamResult) -> list[str]:
-        """The element with what the team found; where conditions may have picked nothing, only if its bits change."""
+        """The element with what the team found; where conditions may have picked nothing, only if its bits change.
+
+        Nor with a neutral element: a device may compute another NaN from a NaN and that.
+        """
         place, element, found = self._place(team.element), team.element, f"{team.shared}[0]"
         if not element.changed:
             return [f"{place} = {combined(team.operator, place, found)};"]
-        c_type = self._type(element.temporary.array)
+        array = element.temporary.array
+        c_type, neutral = self._type(array), neutral_element(team.operator, self.body.scop.array(array).dtype)
         before, after = (self.names.taken.fresh(f"{element.temporary.name}_{when}") for when in ("before", "after"))
+        picked = self._differ(element, f"({c_type})({neutral})", found)
         return ["{", *indented([f"const {c_type} {before} = {place};",
                                 f"const {c_type} {after} = {combined(team.operator, before, found)};",
-                                *self._if_changed(element, before, after, f"{place} = {after};")]), "}"]
+                                f"if ({picked} && {self._differ(element, before, after)})",
+                                f"{INDENT}{place} = {after};"]), "}"]
 
     @property
     def _item_name(self) -> str:
@@ -206,16 +212,16 @@ class PhasePrinter:
         if not kept.written:
             return []
         own, store = kept.temporary.name, f"{self._place(kept)} = {kept.temporary.name};"
-        return self._if_there(kept.stored, self._if_changed(kept, self._before(kept), own, store)
+        return self._if_there(kept.stored, [f"if ({self._differ(kept, self._before(kept), own)})", INDENT + store]
                               if kept.changed else [store])
 
     def _before(self, kept: Kept) -> str:
         return self.names.taken.fresh(f"{kept.temporary.name}_before")
 
-    def _if_changed(self, kept: Kept, before: str, after: str, line: str) -> list[str]:
-        """A line that runs where two values differ in a bit: zeros have signs, and NaN equals nothing."""
+    def _differ(self, kept: Kept, before: str, after: str) -> str:
+        """That two values of an element differ in a bit: zeros have signs, and NaN equals nothing."""
         bits = self.interface.bits.get(self._type(kept.temporary.array), "{value}")
-        return [f"if ({bits.format(value=after)} != {bits.format(value=before)})", INDENT + line]
+        return f"{bits.format(value=after)} != {bits.format(value=before)}"
 
     def _place(self, kept: Kept) -> str:
         return self._element(kept.temporary.array, [self.body.index.bound(s) for s in kept.subscripts])

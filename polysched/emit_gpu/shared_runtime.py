@@ -1,8 +1,8 @@
 """The C that the runtimes of all devices share: where an error goes, and what comes back to the host's arrays.
 
 A region may leave elements of the rows that come back alone: between those that it writes, or where a condition fails.
-They may be read-only, or another thread's.  So these rows are kept as they went to the device, and only elements that
-differ from that are stored.
+They may be read-only, or another thread's.  So these rows are copied, the copy goes to the device, and only elements
+that differ from it are stored.
 """
 
 from __future__ import annotations
@@ -33,8 +33,9 @@ static inline void polysched_device_refuse(const char *what) {
 '''
 """A problem ends the program, or returns to its caller."""
 
-CHANGED = r'''/* Rows as they were when they went to the device. */
+CHANGED = r'''/* Rows as they went to the device. */
 typedef struct { char *rows; long first, end; } polysched_device_kept;
+/* Copies rows to the device, and keeps what went there: another thread may change the host's meanwhile. */
 static inline void polysched_device_keep(polysched_device_kept *kept, polysched_device_buffer buffer,
                                          const void *host, long first, long end, long row_elements,
                                          size_t element_bytes) {
@@ -45,6 +46,7 @@ static inline void polysched_device_keep(polysched_device_kept *kept, polysched_
   kept->first = first;
   kept->end = end;
   memcpy(kept->rows, (const char *)host + first * row_bytes, (end - first) * row_bytes);
+  polysched_device_send(buffer, kept->rows, first * row_bytes, (end - first) * row_bytes);
 }
 #define POLYSCHED_DEVICE_STORE(type) \
   for (size_t at = 0; at < bytes; at += sizeof(type)) { \
@@ -63,7 +65,7 @@ static void polysched_device_store(char *host, const char *after, const char *be
 }
 /* Copies rows from the device, some at a time; of those that are kept only the elements that changed. */
 static inline void polysched_device_read_changed(polysched_device_buffer buffer, void *host,
-                                                 polysched_device_kept *kept, long first, long end,
+                                                 const polysched_device_kept *kept, long first, long end,
                                                  long row_elements, size_t element_bytes) {
   const size_t row_bytes = row_elements * element_bytes;
   const long from = kept->first > first ? kept->first : first, to = kept->end < end ? kept->end : end;
@@ -85,7 +87,9 @@ static inline void polysched_device_read_changed(polysched_device_buffer buffer,
     polysched_device_read(buffer, host, to, end, row_elements, element_bytes);
     free(rows);
   }
+}
+static inline void polysched_device_forget(polysched_device_kept *kept) {
   free(kept->rows);
 }
 '''.replace("MOST_BYTES", str(LIMITS.rows_bytes))
-"""It needs `polysched_device_buffer`, `polysched_device_has`, `polysched_device_fetch` and `polysched_device_read`."""
+"""It needs the runtime's buffers, and `polysched_device_has`, `_send`, `_fetch` and `_read`."""

@@ -82,7 +82,8 @@ def serve_apart(jobs: Sequence[Apart], scheduler: bytes, options: Options, yield
 
     Raises
     ------
-    RunFailedError : a job crashed, or the process ended in some other way; no array of the caller has changed.
+    RunFailedError : a job crashed, or the process ended in some other way; no array of the caller has changed. Behind
+        an exception here that is its cause.
     """
     arrays = [array for job in jobs for array in (*job.arrays, job.times)]
     sizes = [ctypes.sizeof(JobRow) * len(jobs), ctypes.sizeof(Told), yields.nbytes, *(a.nbytes for a in arrays)]
@@ -98,7 +99,10 @@ def serve_apart(jobs: Sequence[Apart], scheduler: bytes, options: Options, yield
         found = tuple((JobRow * len(jobs)).from_buffer_copy(memory.map, 0))
         told = Told.from_buffer_copy(memory.map, memory.offsets[1])
         if not end.done:
-            raise _crash(jobs, found, told, end)
+            crash = _crash(jobs, found, told, end)
+            if end.interruption is not None:   # who waits gets what was raised here
+                raise end.interruption from crash
+            raise crash
         _take(jobs, memory, yields)
         if end.interruption is not None:
             raise end.interruption
@@ -149,9 +153,13 @@ def _waited_for(request: Mapping[str, Any], memory: _Memory) -> _End:
             except BaseException as error:   # whatever Python raises here: the process yields, and ends
                 interruption = error
                 Told.from_buffer(memory.map, memory.offsets[1]).stop = 1
+                if process.stdin is not None:   # nobody sends the rest of a request
+                    process.stdin.close()
+                    process.stdin = None
                 output, said = process.communicate()
         except BaseException:
             process.kill()
+            process.wait()   # which `with` does not behind a Ctrl-C
             raise
     return _End(done=output.endswith(b"done"), status=process.returncode, interruption=interruption,
                 said=said.decode(errors="replace").strip())

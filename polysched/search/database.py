@@ -227,7 +227,7 @@ class Database:
         self._checked(lambda: _check_row(table, row))
         if table == "winners":
             known = self._rows("SELECT value FROM winners WHERE task = ?", (row[0],))
-            if known and _low(known[0][0]) >= _low(row[3]):
+            if known and self._checked(lambda: _low(known[0][0])) >= _low(row[3]):
                 return False
             self._write("INSERT OR REPLACE INTO winners VALUES (?, ?, ?, ?)", tuple(row))
             return True
@@ -279,7 +279,7 @@ class Database:
         """What a row stands for."""
         try:
             return make()
-        except (PolyschedError, ValueError, TypeError, KeyError, IndexError) as error:
+        except (PolyschedError, ValueError, TypeError, KeyError, IndexError, OverflowError, RecursionError) as error:
             self._refuse(error.problem if isinstance(error, PolyschedError) else str(error))
 
     def _refuse(self, witness: str) -> NoReturn:
@@ -422,7 +422,7 @@ def _low(text: object) -> float:
 def _check_row(table: str, row: list[Any]) -> None:
     """Refuse a row that stands for nothing."""
     for cell in row[:4] if table == "trials" else row:   # all others are texts
-        _text(cell)
+        _text(cell).encode()   # SQLite has no half of a surrogate pair
     if table == "tasks":
         _key(tuple(row))
     elif table == "ranges":

@@ -224,7 +224,7 @@ class Place:
         """Whose records these are, in words; empty for those of regions."""
         try:
             return str(json.loads(self.numerics)[CLIENT]) if self.is_of_client else ""
-        except ValueError:   # a database may say anything
+        except (ValueError, RecursionError):   # a database may say anything
             return ""
 
 

@@ -16,6 +16,18 @@ def test_only_what_is_live_is_copied() -> None:
         "polysched_device_read(C_device, (void *)(C), 0, n, (long)(n), sizeof(float));"]
 
 
+def test_rows_that_are_kept_are_sent_once_and_freed_whatever_the_sizes() -> None:
+    text = ("void f(int n, int m, int A[n], int s[1]) {\n#pragma scop\n"
+            "  for (int i = 0; i < n; i++)\n    s[0] += A[i];\n"
+            "  if (m > 9)\n    for (int i = 0; 2 * i < n; i++)\n      A[2 * i] = i;\n#pragma endscop\n}\n")
+    lines = [line.strip() for line in emitted(text).source.text.splitlines()]
+    assert "polysched_device_forget(&polysched_device_kept_A_device);" in lines
+    assert sum("polysched_device_keep(&polysched_device_kept_A_device, A_device" in line for line in lines) == 1
+    assert not [line for line in lines if "polysched_device_write(A_device" in line]
+    (read,) = (line for line in lines if "polysched_device_read_changed(A_device" in line)
+    assert read.startswith("if (")
+
+
 def test_a_loop_of_the_host_has_launches_inside() -> None:
     text = emitted(STENCIL).source.text
     assert text.count("for (") == 1

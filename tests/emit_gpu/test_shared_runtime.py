@@ -1,11 +1,13 @@
-"""An error of a device ends the program with its words, or returns to a caller that asked for that."""
+"""An error of a device ends the program with its words, or returns to a caller that asked for that; what is stored."""
 
 from __future__ import annotations
 
 import subprocess
 from pathlib import Path
 
-from polysched.emit_gpu.shared_runtime import ERRORS
+import pytest
+
+from polysched.emit_gpu.shared_runtime import CHANGED, ERRORS
 from polysched.target import find_compiler
 
 MAIN = r"""
@@ -20,6 +22,49 @@ int main(int count, char **arguments) {
   return 0;
 }
 """
+MEMORY = r"""
+typedef char *polysched_device_buffer;
+static TYPE host[6] = {1, 2, 3, 4, 5, 6}, device[6];
+static int polysched_device_has(char *buffer, const void *array) { return buffer == array; }
+static void polysched_device_send(char *buffer, const void *from, size_t first, size_t bytes) {
+  host[3] = 7;   /* another thread's */
+  memcpy(buffer + first, from, bytes);
+}
+static void polysched_device_fetch(char *buffer, void *to, size_t first, size_t bytes) {
+  memcpy(to, buffer + first, bytes);
+}
+static void polysched_device_read(char *buffer, void *array, long first, long end, long row, size_t bytes) {
+  if (first < end) polysched_device_fetch(buffer, (char *)array + first * row * bytes, first * row * bytes,
+                                          (end - first) * row * bytes);
+}
+"""
+ROWS = r"""
+int main(void) {
+  char *const buffer = (char *)device;
+  polysched_device_kept kept = {0};
+  polysched_device_keep(&kept, buffer, host, 1, 2, 2, sizeof *host);
+  host[3] = 8;
+  device[2] = 9;
+  device[4] = 10, device[5] = 11;
+  polysched_device_read_changed(buffer, host, &kept, 1, 3, 2, sizeof *host);
+  polysched_device_forget(&kept);
+  const TYPE wanted[6] = {1, 2, 9, 8, 10, 11};
+  int bad = 0;
+  for (int k = 0; k < 6; k++) bad += host[k] != wanted[k];
+  return bad;
+}
+"""
+
+
+@pytest.mark.parametrize("kind", ["unsigned char", "short", "int", "double", "long double"])
+def test_what_another_thread_writes_meanwhile_stays(kind: str, tmp_path: Path) -> None:
+    """The device gets the rows that are kept, and rows that the region writes as a whole come back as they are."""
+    source, program = tmp_path / "rows.c", tmp_path / "rows"
+    source.write_text(ERRORS + MEMORY + CHANGED + ROWS)
+    done = find_compiler(None).run(["-Wall", "-Wextra", "-Werror", f"-DTYPE={kind}", str(source), "-o", str(program)],
+                                   folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert subprocess.run([program], check=False).returncode == 0
 
 
 def test_the_end_or_a_return(tmp_path: Path) -> None:

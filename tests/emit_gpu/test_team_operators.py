@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -125,6 +126,26 @@ def test_floats_in_another_order(shares: int, tmp_path: Path, monkeypatch: pytes
     found = verified(tmp_path / "f.c", {"n": 5, "m": 900}, PipelineOptions(
         device="cuda", reassociate=True, gpu=GpuOptions(shares=shares)))
     assert 0 < largest_difference(found) < 1e-2
+
+
+PICKED = ("void f(int n, int m, TYPE y[n], TYPE A[n][m], int p[m]) {\n#pragma scop\n  for (int i = 0; i < n; i++)\n"
+          "    for (int j = 0; j < m; j++)\n      if (p[j] > 9) y[i] += A[i][j];\n#pragma endscop\n}\n")
+
+
+@pytest.mark.parametrize("shares", [1, 3])
+@pytest.mark.parametrize(("device", "kind", "bits"), [
+    ("cuda", "float", "__float_as_int"), ("opencl", "double", "as_long")])
+def test_a_sum_of_nothing_is_not_stored(device: str, kind: str, bits: str, shares: int, tmp_path: Path,
+                                        monkeypatch: pytest.MonkeyPatch) -> None:
+    """A device may make another NaN of a NaN and -0.0."""
+    if device == "opencl":
+        needs_device()
+    monkeypatch.setenv("POLYSCHED_CUDA_ON_CPU", "1")
+    (tmp_path / "f.c").write_text(PICKED.replace("TYPE", kind))
+    options = PipelineOptions(device=device, reassociate=True, gpu=GpuOptions(shares=shares))
+    text = transform_file(tmp_path / "f.c", options).text
+    assert re.search(rf"if \({bits}\(\w+\[0\]\) != {bits}\(\({kind}\)\(-0\.0f\)\) && {bits}\(\w+\) != ", text), text
+    assert largest_difference(verified(tmp_path / "f.c", {"n": 3, "m": 900}, options)) < 1e-2
 
 
 @pytest.mark.parametrize("name", ["total", "twice", "narrow"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
 import threading
 import time
 from collections.abc import Callable
@@ -14,7 +16,7 @@ import pytest
 
 from polysched.errors import RunFailedError
 from polysched.measure.processes.building import compile_shared
-from polysched.runtime import Job, PreemptibleKernel, ServeOptions, isolated, serve
+from polysched.runtime import Job, PreemptibleKernel, ServeOptions, isolated, serve, serving
 from polysched.target import find_compiler
 from tests.runtime.kernels import sweeps
 from tests.runtime.test_serving import real_time, swept
@@ -90,18 +92,48 @@ def test_who_crashes_does_not_serve_this_process() -> None:
     assert array[0, 0] == 7
 
 
-def test_an_interruption_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def ready() -> list[Job]:
+    """Jobs for which no compiler, which is a process, too, has to run any more."""
+    serving._machine_code()
+    return [real_time(3, period=1000.0)]
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_who_is_interrupted_before_the_jobs_begin_leaves_no_process(times: int,
+                                                                    monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first time the process gets no jobs, which is no crash; the second time it is killed."""
+    processes: list[subprocess.Popen[bytes]] = []
+
+    def interrupted(process: subprocess.Popen[bytes], *given: object) -> object:
+        processes.append(process)
+        if len(processes) <= times:
+            raise KeyboardInterrupt
+        return usual(process, *given)
+
+    jobs = ready()
+    usual: Callable[..., object] = subprocess.Popen.communicate
+    monkeypatch.setattr(isolated.subprocess.Popen, "communicate", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        serve(jobs, APART)
+    assert processes[0].returncode is not None
+    assert processes[0].returncode == -signal.SIGKILL or times == 1
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.5])
+def test_an_interruption_ends_it(seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At once, when no request was sent, and later."""
     begun = threading.Event()
 
     def interrupted(process: object, *given: object) -> object:
         if not begun.is_set():
             begun.set()
-            usual(process, *given, timeout=0.5)
+            usual(process, *given, timeout=seconds)
         return usual(process, *given)
 
+    jobs = ready()
     usual: Callable[..., object] = isolated.subprocess.Popen.communicate
     monkeypatch.setattr(isolated.subprocess.Popen, "communicate", interrupted)
     start = time.monotonic()
     with pytest.raises(isolated.subprocess.TimeoutExpired):
-        serve([real_time(3, period=1000.0)], APART)
+        serve(jobs, APART)
     assert time.monotonic() - start < 30

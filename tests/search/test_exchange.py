@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -47,6 +49,30 @@ def test_cells_of_another_kind_are_refused(column, cell, tmp_path):
     (tmp_path / "bad.jsonl").write_text("\n".join(map(json.dumps, lines)))
     with Database(tmp_path / "new.db") as database, pytest.raises(DatabaseError):
         merge(database, tmp_path / "bad.jsonl")
+
+
+@pytest.mark.parametrize(("table", "column", "change"), [
+    ("tasks", 2, lambda _: "\ud800"), ("trials", 4, lambda _: "[" * 100000),
+    ("trials", 4, lambda text: json.dumps({**json.loads(text), "predicted_seconds": 10**400}))])
+def test_values_that_python_or_sqlite_cannot_hold_are_refused(table, column, change, tmp_path):
+    filled(tmp_path / "a.db")
+    with Database(tmp_path / "a.db") as database:
+        lines = [json.loads(line) for line in lines_of(database)]
+    for line in lines:
+        if line[0] == table:
+            line[column] = change(line[column])
+    (tmp_path / "bad.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    with Database(tmp_path / "new.db") as database, pytest.raises(DatabaseError):
+        merge(database, tmp_path / "bad.jsonl")
+
+
+def test_a_winner_of_ones_own_that_says_nothing_is_refused(tmp_path):
+    filled(tmp_path / "a.db")
+    filled(tmp_path / "b.db")
+    with closing(sqlite3.connect(tmp_path / "b.db")) as damaged, damaged:
+        damaged.execute("UPDATE winners SET value = '{}'")
+    with Database(tmp_path / "b.db") as database, pytest.raises(DatabaseError):
+        merge(database, tmp_path / "a.db")
 
 
 @pytest.mark.parametrize("line", ["{}", "[]", "x", '["trials", 1]', '["sqlite_master", "a", "b", "c", "d"]',

@@ -12,11 +12,12 @@ from tempfile import TemporaryDirectory
 
 from polysched.distribute import Partition
 from polysched.emit_gpu.interface import CUDA_ON_CPU
-from polysched.errors import CompileError, PolyschedError
+from polysched.errors import CompileError, DeviceError, PolyschedError
 from polysched.fuzz.graph_campaign import OUR_FAULTS, REFUSED, RIGHT, TIMEOUT, WRONG, GraphRecord
 from polysched.fuzz.targets.harness import harness
 from polysched.fuzz.targets.programs import TargetProgram, target_program
 from polysched.gpu import GpuOptions
+from polysched.measure.processes.opencl_device import opencl_device
 from polysched.measure.ranks import NO_CONTRACTION, mpi_command
 from polysched.pipeline.files import compiler_flags, transform_file
 from polysched.pipeline.options import PipelineOptions
@@ -79,6 +80,8 @@ def _distributed(source: random.Random, program: TargetProgram, path: Path) -> t
 
 def _on_device(seed: int, program: TargetProgram, path: Path, device: str) -> GraphRecord:
     """On a device, with blocks and tiles by chance."""
+    if device == "opencl" and opencl_device() is None:
+        raise DeviceError("there is no OpenCL device", hint="python -m pip install 'polysched[opencl]'")
     source = random.Random(~seed)
     gpu = GpuOptions(block=source.choice(((), (), (5, 3), (7,), (1, 4, 2))),
                      points=source.choice(((), (), (2, 2), (3,))),

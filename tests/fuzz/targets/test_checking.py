@@ -59,6 +59,12 @@ def test_what_is_refused_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (found.verdict, "no loop q" in found.reason) == ("refused", True)
 
 
+def test_a_machine_without_a_device_is_no_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checking, "opencl_device", lambda: None)
+    found = check_on_target(1, "opencl")
+    assert (found.verdict, found.reason) == ("refused", "there is no OpenCL device")
+
+
 def test_text_that_does_not_compile_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     needs_device()
     spoilt(monkeypatch, "own_bad", "own bad")

@@ -88,7 +88,7 @@ def test_without_a_prediction_of_the_first_nothing_is_better(monkeypatch: pytest
     assert candidates[0].note == "no prediction: S0: not known"
 
 
-def test_refused_candidates_are_named_and_the_last_refusal_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refused_candidates_are_named_and_the_first_refusal_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(dependences: Dependences, *, options: SchedulerOptions | None = None) -> None:
         raise BudgetExceededError("too hard")
 
