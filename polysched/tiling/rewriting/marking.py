@@ -87,7 +87,7 @@ def _mark_loop(position: Position, band: Band, mark: LoopMark, options: TilingOp
 def _is_uneven(position: Position, band: Band, options: TilingOptions) -> bool:
     """Whether threads idle for long, since the iterations of a loop around one are no equal parts, by their number."""
     count = number_of_values(position, band.members[0]) if isinstance(band.child, Band) else None
-    return count is not None and idle_share(count, options.target.cores) > LIMITS.most_uneven_parts
+    return count is not None and count > 0 and idle_share(count, options.target.cores) > LIMITS.most_uneven_parts
 
 
 def _may_have_lanes(position: Position, band: Band, mark: LoopMark, scop: Scop) -> bool:
