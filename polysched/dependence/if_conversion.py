@@ -13,7 +13,7 @@ POPL 1983.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 
 from polysched.records import dataclass
@@ -68,8 +68,7 @@ def _with_chosen_operand(statement: Statement) -> Statement | None:
     if found is None or not twins or _loaded(found.operand) & set(twins):
         return None
     update = Assign(target.reference, found.operand, dtype, found.op, twins[0])
-    used = {twins[0], *_loaded(found.operand)}
-    used |= {r for a in statement.accesses if a.reference in {*used, target.reference} for r in _named_in_subscripts(a)}
+    used = statement.with_subscripts((twins[0], target.reference, *_loaded(found.operand)))
     reads = [a for a in statement.reads if a.reference in used]
     written = replace(target, kind=AccessKind.MUST_WRITE)
     return replace(statement, body=(update,), accesses=(*reads, written))
@@ -170,7 +169,7 @@ def as_choice(scop: Scop, statement: Statement, *,
 def _used(statement: Statement, value: Expr) -> set[str]:
     """The accesses that a value names, and those in their subscripts."""
     used = _loaded(value)
-    return used | {r for a in statement.accesses if a.reference in used for r in _named_in_subscripts(a)}
+    return used | statement.with_subscripts(a.reference for a in statement.accesses if a.reference in used)
 
 
 def _only_target(statement: Statement) -> Access | None:
@@ -196,11 +195,6 @@ def _is_always_written(items: tuple[BodyStatement, ...]) -> bool:
 
 def _loaded(value: Expr) -> set[str]:
     return {e.reference for e in walk(value) if isinstance(e, Load)}
-
-
-def _named_in_subscripts(access: Access) -> Iterator[str]:
-    for subscript in access.subscripts:
-        yield from (e.reference for e in walk(subscript) if isinstance(e, Load))
 
 
 def same_element(access: Access, other: Access) -> bool:

@@ -119,8 +119,8 @@ def _union(sets: Iterable[isl.Set]) -> isl.Set:
     return first.coalesce()
 
 
-BEFORE = "_before"
-"""Behind the reference of a write on a condition: that of the read of what was there."""
+OTHERWISE = "_otherwise"
+"""Behind the reference of a write on a condition: that of the read of what is written otherwise, which was there."""
 
 
 def with_own_writes(scop: Scop) -> Scop:
@@ -133,15 +133,15 @@ def with_own_writes(scop: Scop) -> Scop:
 
 def _with_own_writes(statement: Statement) -> Statement:
     read = {access.reference for access in statement.accesses}
-    own = (replace(access, kind=AccessKind.MAY_WRITE) if access.reference + BEFORE in read else access
-           for access in statement.accesses if not access.reference.endswith(BEFORE))
+    own = (replace(access, kind=AccessKind.MAY_WRITE) if access.reference + OTHERWISE in read else access
+           for access in statement.accesses if not access.reference.endswith(OTHERWISE))
     return replace(statement, accesses=tuple(own))
 
 
 def left_alone(scop: Scop) -> frozenset[str]:
     """The arrays of which conditions on data may leave elements alone that are sent in any case."""
     return frozenset(access.array for statement in scop.statements for access in statement.accesses
-                     if access.reference.endswith(BEFORE))
+                     if access.reference.endswith(OTHERWISE))
 
 
 def with_whole_writes(scop: Scop) -> Scop:
@@ -164,7 +164,7 @@ def with_whole_writes(scop: Scop) -> Scop:
                 raise UnsupportedScopError(
                     f"{statement.name} writes {access.array} at a subscript that only the running program knows",
                     where=scop.name, hint="loops with subscripts from arrays cannot be distributed")
-            accesses += [replace(access, kind=AccessKind.READ, reference=f"{access.reference}{BEFORE}"),
+            accesses += [replace(access, kind=AccessKind.READ, reference=f"{access.reference}{OTHERWISE}"),
                          replace(access, kind=AccessKind.MUST_WRITE)]
         statements.append(replace(statement, accesses=tuple(accesses)))
     return replace(scop, statements=tuple(statements))

@@ -141,27 +141,28 @@ def _check_twice(graph: Graph, inputs: dict[str, np.ndarray], seed: int) -> None
 
 
 def _check_open(fixed: Graph, seed: int) -> str:
-    """The graph with an open size, at the one that was drawn and at a larger one; why it is had for fixed sizes only.
+    """The graph with open sizes, at those that were drawn and at larger ones; why it is had for fixed sizes only.
 
-    A size for which the interpreter refuses the graph (an index is outside) is left out.
+    Sizes for which the interpreter refuses the graph (an index is outside) are left out.
     """
     graph = random_graph(seed, open_sizes=True)
-    drawn = [e.constant for (_, own), (_, other) in zip(fixed.inputs, graph.inputs, strict=True)
-             for e, o in zip(own.shape, other.shape, strict=True) if not o.is_constant]
+    drawn = {str(o): e.constant for (_, own), (_, other) in zip(fixed.inputs, graph.inputs, strict=True)
+             for e, o in zip(own.shape, other.shape, strict=True) if not o.is_constant}
     if not drawn:
         return ""
     try:
         model = compile_graph(graph)
     except UnsupportedGraphError as error:
         return f"for fixed sizes: {error.problem}"
-    for size in (drawn[0], drawn[0] + 2):
-        inputs = graph_inputs(graph, seed, size)
+    larger = {name: extent + 2 + place for place, (name, extent) in enumerate(drawn.items())}   # and apart
+    for sizes in (drawn, larger):
+        inputs = graph_inputs(graph, seed, sizes)
         try:
             wanted = interpret(graph, inputs)
         except (UnsupportedGraphError, IndexError):
             continue
-        check(model.run(inputs), wanted, f"the interpreter, size {size} of an open one")
-    return "at open sizes"
+        check(model.run(inputs), wanted, f"the interpreter, open sizes {sizes}")
+    return "at open sizes" if len(drawn) == 1 else f"at {len(drawn)} open sizes"
 
 
 def _check_passes(graph: Graph, inputs: Arrays, wanted: Arrays) -> None:

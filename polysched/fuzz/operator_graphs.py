@@ -9,6 +9,8 @@ Every draw is a graph that the interpreter runs; values stay small, so that diff
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from polysched.fuzz.graph_drawing import (
@@ -194,7 +196,7 @@ class _Drawing(Wide):
 
 
 OPEN = 0.3
-"""The share of graphs that have an open size, where one fits."""
+"""The share of graphs that have open sizes, where some fit."""
 
 
 def random_graph(seed: int, *, nodes: int = 8, open_sizes: bool = False) -> Graph:
@@ -203,7 +205,7 @@ def random_graph(seed: int, *, nodes: int = 8, open_sizes: bool = False) -> Grap
     Parameters
     ----------
     nodes : how many operators are drawn; those that do not fit are left out.
-    open_sizes : some graphs have an extent of an input open; they are else those that they are without.
+    open_sizes : some graphs have extents of inputs open; they are else those that they are without.
     """
     drawn = _Drawing(seed)
     ways = (drawn.elementwise, drawn.elementwise, drawn.pair, drawn.pair, drawn.select, drawn.convert, drawn.reshape,
@@ -220,15 +222,16 @@ def random_graph(seed: int, *, nodes: int = 8, open_sizes: bool = False) -> Grap
     return opened(graph, drawn.draw) if open_sizes and drawn.draw.random() < OPEN else graph
 
 
-def graph_inputs(graph: Graph, seed: int, size: int = 3) -> dict[str, np.ndarray]:
+def graph_inputs(graph: Graph, seed: int, sizes: int | Mapping[str, int] = 3) -> dict[str, np.ndarray]:
     """Small values for a graph's inputs.
 
     Parameters
     ----------
-    size : the value of every open size.
+    sizes : the value of every open size, or of each.
     """
     rng = np.random.default_rng(seed)
-    shapes = {name: tuple(e.constant if e.is_constant else size for e in t.shape) for name, t in graph.inputs}
+    values = dict.fromkeys(graph.symbols, sizes) if isinstance(sizes, int) else sizes
+    shapes = {name: own.bound(values).extents for name, own in graph.inputs}
     drawn = {name: rng.uniform(-2, 2, shapes[name]) if t.dtype.is_float else rng.integers(-4, 5, shapes[name])
              for name, t in graph.inputs}
     return {name: drawn[name].astype(t.numpy) for name, t in graph.inputs}

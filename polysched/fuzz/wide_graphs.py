@@ -215,19 +215,38 @@ class Wide(Drawing):
             self.add("GatherND", x, self.constant(index))
 
 
-def opened(graph: Graph, draw: Random) -> Graph:
-    """The graph with one extent of an input open, where all types still follow; else the graph.
+OPEN_NAMES = ("N", "M", "K")
+"""Of open sizes as they are drawn: in no order of the alphabet, and kernels know them in orders of their own."""
 
-    The size is a symbol `N`, and may be any from 1 on.
+
+def opened(graph: Graph, draw: Random) -> Graph:
+    """The graph with extents of its inputs open, where all types still follow: up to three symbols, often one; else
+    the graph.
+
+    A symbol stands for one extent, or for all that are equal to it; it may be any size from 1 on.
     """
-    places = [(k, d) for k, (_, own) in enumerate(graph.inputs) for d in range(own.rank)]
-    for k, d in draw.sample(places, len(places)):
-        name, own = graph.inputs[k]
-        shape = [Size.symbol("N") if e == d else extent for e, extent in enumerate(own.shape)]
-        inputs = (*graph.inputs[:k], (name, own.with_shape(shape)), *graph.inputs[k + 1:])
+    for number, name in enumerate(OPEN_NAMES):
+        further = None if number and draw.random() < 0.5 else _with_open(graph, draw, name)
+        if further is None:
+            break
+        graph = further
+    return graph
+
+
+def _with_open(graph: Graph, draw: Random, name: str) -> Graph | None:
+    """The graph with one more symbol; None where nothing can be open."""
+    extents = {(k, d): extent.constant for k, (_, own) in enumerate(graph.inputs) for d, extent in enumerate(own.shape)
+               if extent.is_constant}
+    equal = [frozenset(place for place, own in extents.items() if own == extent) for extent in dict.fromkeys(
+        extents.values())]
+    ways = [*(frozenset([place]) for place in extents), *(places for places in equal if len(places) > 1)]
+    for places in draw.sample(ways, len(ways)):
+        shapes = [[Size.symbol(name) if (k, d) in places else extent for d, extent in enumerate(own.shape)]
+                  for k, (_, own) in enumerate(graph.inputs)]
+        inputs = tuple((n, own.with_shape(shape)) for (n, own), shape in zip(graph.inputs, shapes, strict=True))
         try:
             infer(graph.but(inputs=inputs))
         except UnsupportedGraphError:
             continue
         return graph.but(inputs=inputs)
-    return graph
+    return None

@@ -182,7 +182,7 @@ class CompiledModel:
     @cached_property
     def c_source(self) -> str:
         """The C of the driver."""
-        return driver_text(self.plan, self.symbols, threads=self.options.parallel)
+        return driver_text(self.plan, self.symbols, threads=self.options.emit_options().openmp)
 
     @cached_property
     def library(self) -> Path:
@@ -311,7 +311,7 @@ class CompiledModel:
     @property
     def _parts(self) -> Parts:
         return Parts(plan=self.plan, symbols=self.symbols, kernels=self.kernels,
-                     compiler=find_compiler(self.options.cc), threads=self.options.parallel)
+                     compiler=find_compiler(self.options.cc), threads=self.options.emit_options().openmp)
 
     def __call__(self, **inputs: np.ndarray) -> dict[str, np.ndarray]:
         """The outputs for arrays of the inputs.

@@ -236,6 +236,18 @@ def distinct(*expressions: Expr) -> Iterator[Expr]:
             left += reversed(children(e))
 
 
+def written_out(expr: Expr) -> int:
+    """The nodes of an expression, each as often as `walk` yields it, without going through all of them."""
+    known: dict[int, int] = {}
+
+    def of(e: Expr) -> int:
+        if id(e) not in known:
+            known[id(e)] = 1 + sum([of(child) for child in children(e)])
+        return known[id(e)]
+
+    return of(expr)
+
+
 def rebuild(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
     """Rewrite bottom-up: `change` sees each node after its operands were rewritten."""
     old = children(expr)

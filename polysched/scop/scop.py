@@ -167,6 +167,16 @@ class Statement(OneLine):
                 return access
         raise KeyError(reference)
 
+    def with_subscripts(self, found: Iterable[str]) -> frozenset[str]:
+        """References, what their subscripts read, what the subscripts of that read, and so on: `W[V[k[i]]]`."""
+        left, known = [*found], set[str]()
+        while left:
+            reference = left.pop()
+            if reference not in known:
+                known.add(reference)
+                left += [e.reference for s in self.access(reference).subscripts for e in walk(s) if isinstance(e, Load)]
+        return frozenset(known)
+
     def iterators_in(self, value: Expr) -> frozenset[str]:
         """The iterators that an expression depends on, through the subscripts of what it reads, too."""
         parts = [*walk(value)]

@@ -184,7 +184,8 @@ class TensorizeLimits:
 
     # description/branches.py
     most_branch_nodes: int = constant(
-        2000, unit="nodes", source="of what one branch of a description computes, written in terms of values before it")
+        2000, unit="nodes", source="of what one branch of a description computes, in terms of values before it; of a "
+        "branch of a program with every value written out")
 
     # preparing/canonical.py
     most_rewrites: int = constant(40, unit="rewrites", source="of one statement to its canonical form")

@@ -122,7 +122,8 @@ def test_shared_spellings_mean_the_same_everywhere():
             (size, "NAME=VALUE", "_AppendAction")}
     assert {a.help for _, a in actions("--cc")} == {COMPILER_HELP}
     assert {tuple(a.option_strings) for _, a in actions("-o")} == {("-o", "--output")}
-    assert {(a.metavar, a.default) for _, a in actions("--target")} == {("NAME|FILE", "host")}
+    # `fuzz` has programs for three targets that are no descriptions of machines
+    assert {(a.metavar, a.default) for c, a in actions("--target") if c != "fuzz"} == {("NAME|FILE", "host")}
     for spelling in ("--size", "--assume", "--json", "--target", "--cc"):
         assert len(list(actions(spelling))) > 2
 

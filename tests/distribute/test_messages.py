@@ -3,7 +3,7 @@
 import pytest
 
 from polysched.distribute import Partition, distribute
-from polysched.distribute.messages import with_whole_writes
+from polysched.distribute.messages import OTHERWISE, with_whole_writes
 from polysched.errors import UnsupportedScopError
 from polysched.scop import from_c_text
 from polysched.scop.scop import AccessKind
@@ -35,9 +35,9 @@ def test_temporaries_are_not_gathered() -> None:
 
 def test_a_write_on_a_condition_reads_what_is_there() -> None:
     scop = with_whole_writes(scop_of("conditional"))
-    statement = next(s for s in scop.statements if any(a.reference.endswith("_before") for a in s.accesses))
+    statement = next(s for s in scop.statements if any(a.reference.endswith(OTHERWISE) for a in s.accesses))
     assert all(a.kind is not AccessKind.MAY_WRITE for s in scop.statements for a in s.accesses)
-    assert {a.array for a in statement.accesses if a.reference.endswith("_before")} == {"B"}
+    assert {a.array for a in statement.accesses if a.reference.endswith(OTHERWISE)} == {"B"}
 
 
 def test_writes_at_subscripts_from_memory_are_refused() -> None:

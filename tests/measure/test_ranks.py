@@ -69,7 +69,8 @@ def test_messages_on_their_way_change_no_result(name: str, tmp_path: Path) -> No
 @needs_mpi
 def test_values_that_do_not_arrive_are_seen(tmp_path: Path) -> None:
     subject = subject_of("jacobi", tmp_path)
-    broken = subject.transformed_text.replace("memcpy(to, b->data + b->taken, bytes);", "(void)to;")
+    broken = subject.transformed_text.replace("memcpy(to, polysched_taken(from, bytes), bytes);",
+                                              "(void)to; polysched_taken(from, bytes);")
     assert broken != subject.transformed_text
     found = run_on_ranks(replace(subject, transformed_text=broken), 2, sizes_of("jacobi"), repeats=1, defines=POISON)
     assert any("wrong elements on a rank" in line for line in found.wrong)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from polysched.emit_c import EmitOptions
 from polysched.graph import from_text, interpret
 from polysched.model import compile_graph
 from polysched.pipeline.options import PipelineOptions
@@ -78,7 +79,8 @@ def test_a_team_shares_long_copies(rows: int, shared: int) -> None:
                  for n, t in graph.inputs}
         found, wanted = model.run(given), interpret(graph, given)
         assert all(np.array_equal(found[name], wanted[name]) for name in wanted)
-    assert "#pragma omp" not in compile_graph(graph, options=PipelineOptions(parallel=False)).c_source
+    for alone in (PipelineOptions(parallel=False), PipelineOptions(emission=EmitOptions(openmp=False))):
+        assert "#pragma omp" not in compile_graph(graph, options=alone).c_source
 
 
 def test_a_team_shares_few_long_rows_in_parts() -> None:

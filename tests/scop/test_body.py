@@ -21,6 +21,7 @@ from polysched.scop.body import (
     rebuild,
     rebuild_shared,
     walk,
+    written_out,
 )
 from polysched.scop.body import children as below
 from polysched.scop.dtypes import FLOAT32, INT32
@@ -79,3 +80,11 @@ def test_what_places_share_is_changed_once_and_stays_shared() -> None:
     made = rebuild_shared(shared, lambda e: ONE if e is X else e)
     assert sum(1 for _ in distinct(made)) == 42
     assert not any(e is X for e in distinct(made))
+
+
+def test_what_is_written_out_is_counted_without_going_through_it() -> None:
+    assert written_out(TREE) == sum(1 for _ in walk(TREE))
+    doubled: Expr = X
+    for _ in range(100):
+        doubled = Binary("+", doubled, doubled, FLOAT32)
+    assert written_out(doubled) == 2 ** 101 - 1

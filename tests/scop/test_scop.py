@@ -85,3 +85,16 @@ def test_iterators_of_an_expression_are_found_in_subscripts_too() -> None:
     assert statement.iterators_in(assign.value) == {"i"}
     (last,) = next(iter(statement.writes)).subscripts
     assert statement.iterators_in(last) == {"j"}
+
+
+def test_what_subscripts_read_is_found_through_all_of_them() -> None:
+    (statement,) = from_c_text("""void f(int n, int *p, double *x, double *y) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    y[i] = x[p[p[p[i]]]];
+#pragma endscop
+}
+""").statements
+    (outermost,) = (a.reference for a in statement.reads if a.array == "x")
+    assert statement.with_subscripts([outermost]) == {a.reference for a in statement.reads}
+    assert statement.with_subscripts([]) == frozenset()

@@ -79,11 +79,14 @@ def _np_aligned(site: Site, array: np.ndarray) -> Any:
 
 
 def _quantise_types(site: Site) -> tuple[TensorType, ...]:
-    dtype = _target(site)
-    if (dtype.is_float and not isinstance(dtype, NarrowType)) or not site.type().dtype.is_float or (
-            isinstance(site.type().dtype, NarrowType)):
-        raise site.refusal(f"{site.type().dtype} is quantised to {dtype}", 0, hint=Remedy.CONVERT)
-    if site.type(1).dtype != site.type().dtype:
+    own, dtype = site.type().dtype, _target(site)
+    problem = f"{own} is quantised to {dtype}"
+    if not own.is_float or isinstance(own, NarrowType):
+        raise site.refusal(problem, 0, hint=Remedy.CONVERT)
+    if dtype.is_float and not isinstance(dtype, NarrowType):
+        raise site.refusal(problem, 2 if site.has(2) else "output_dtype",
+                           hint="give a type of whole numbers, or of floats of 8 bits or fewer")
+    if site.type(1).dtype != own:
         raise site.refusal("the scale has another element type than the data", (0, 1), hint=Remedy.AGREE)
     _divided_in(site)
     _spread(site)

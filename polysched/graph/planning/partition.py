@@ -68,7 +68,7 @@ def partition(graph: Graph, inferred: Inferred) -> tuple[Group, ...]:
     ----------
     inferred : what is known of the graph's values.
     """
-    producers = {o: node for node in graph.nodes for o in node.outputs}
+    producers = {o: node for node in graph.nodes for o in node.outputs if o}
     sites = {id(n): site_of(n, inferred.types, inferred.known, results=True) for n in graph.nodes}
     users, places = graph.users, {id(n): place for place, n in enumerate(graph.nodes)}
     taken: set[int] = set()

@@ -36,7 +36,7 @@ def tensor_array(tensor: Any, folder: Path | None, apart: Mapping[bytes, np.ndar
         count *= extent
     if count * 8 > LIMITS.most_bytes:
         raise ModelFileError("the constant is larger than a model may have", where=where, witness=f"{count} elements",
-                             hint=f"at most {LIMITS.most_bytes} bytes of 8 each element")
+                             hint=f"at most {LIMITS.most_bytes // 8} elements")
     if tensor.data_type == onnx.TensorProto.STRING:
         raise UnsupportedGraphError("strings are not had", where=where, hint=NO_STRINGS)
     if tensor.data_location == onnx.TensorProto.EXTERNAL:

@@ -110,7 +110,7 @@ class Graph:
             return TensorType.of_array(self.constants[name])
         if name not in self.types:
             raise UnsupportedGraphError(f"the type of {name!r} is not known", where=f"graph {self.name}",
-                                        hint="infer types first: polysched.graph.passes.registry.PASSES['infer_types']")
+                                        hint="infer types first: polysched.graph.passes.registry.PASSES['with_types']")
         return self.types[name]
 
     @property

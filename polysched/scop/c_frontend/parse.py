@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import cache
-from itertools import chain
+from itertools import chain, islice
 from typing import Any, TypeGuard, TypeVar, cast
 from weakref import WeakKeyDictionary
 
@@ -167,18 +167,22 @@ def _pragma_index(path: str, items: list[c_ast.Node], word: str, line: int) -> i
 
 @dataclass(frozen=True, eq=False)
 class _Listing:
-    """The nodes of a subtree that nothing changes, listed when they are first asked for, all of them and by class."""
+    """The nodes below one that nothing changes, listed when they are first asked for, all of them and by class.
+
+    The node itself is not among them: a value that holds its key would keep it in `_KEPT` for good.
+    """
 
     nodes: list[c_ast.Node] = field(default_factory=list)
     of_kind: dict[type[c_ast.Node], list[c_ast.Node]] = field(default_factory=dict)
 
     def of(self, root: c_ast.Node, kinds: Sequence[type[c_ast.Node]]) -> Iterator[c_ast.Node]:
-        """Those of some classes, class by class; all of them in their order where no class is named."""
+        """The root and those below of some classes, class by class; all in their order where no class is named."""
         if not self.nodes:
-            for node in _walked(root):
+            for node in islice(_walked(root), 1, None):
                 self.nodes.append(node)
                 self.of_kind.setdefault(type(node), []).append(node)
-        return chain.from_iterable(self.of_kind.get(kind, ()) for kind in kinds) if kinds else iter(self.nodes)
+        below = chain.from_iterable(self.of_kind.get(kind, ()) for kind in kinds) if kinds else self.nodes
+        return chain((root,) if not kinds or type(root) in kinds else (), below)
 
 
 _WITHOUT_CHILDREN = (c_ast.ID, c_ast.Constant)

@@ -22,6 +22,8 @@ from polysched.scop.body import (
     assignments,
     distinct,
     rebuild_shared,
+    walk,
+    written_out,
 )
 from polysched.scop.scop import Scop, Statement
 from polysched.tensorize.limits import LIMITS
@@ -47,7 +49,7 @@ class BranchValues:
 
 def values_behind(scop: Scop, statement: Statement) -> BranchValues | None:
     """What a statement of branches leaves; None where elements may be one and may be two, or it does more than that."""
-    if not may_be_run(statement):
+    if not may_be_run(statement) or _looks_up_what_it_writes(statement):
         return None
     names = _one_name_each(statement)
     run = _Run(statement, names)
@@ -55,9 +57,7 @@ def values_behind(scop: Scop, statement: Statement) -> BranchValues | None:
         return None
     own = own_arrays(scop, statement)
     shown = {n: v for n, v in run.values.items() if statement.access(n).array not in own}
-    nodes = list(distinct(*shown.values()))
-    if len(nodes) > MOST_NODES or any(
-            isinstance(e, Load) and statement.access(e.reference).array in own for e in nodes):
+    if any(isinstance(e, Load) and statement.access(e.reference).array in own for e in distinct(*shown.values())):
         return None   # a temporary that was set in an earlier instance
     return BranchValues(values=shown, always=frozenset(run.always & shown.keys()))
 
@@ -66,6 +66,13 @@ def may_be_run(statement: Statement) -> bool:
     """Whether it is known which elements a statement writes, and which of them it reads: tables are none of these."""
     written = {a.array for a in statement.writes}
     return all(a.exact or a.array not in written for a in statement.accesses)
+
+
+def _looks_up_what_it_writes(statement: Statement) -> bool:
+    """Whether a subscript reads an array that the statement writes: which of its values, subscripts do not say."""
+    written = {a.array for a in statement.writes}
+    return any(isinstance(e, Load) and statement.access(e.reference).array in written
+               for a in statement.accesses for s in a.subscripts for e in walk(s))
 
 
 def _one_name_each(statement: Statement) -> dict[str, str]:
@@ -99,7 +106,7 @@ class _Run:
                     return False
                 self.values[name] = new
                 self.always.add(name)
-                return True
+                return _is_short(new)
             case If():
                 return self.branch(item)
         return False
@@ -115,7 +122,7 @@ class _Run:
             then, otherwise = (w.values.get(name, Load(name, types[name])) for w in ways)
             self.values[name] = then if then == otherwise else Select(condition, then, otherwise, types[name])
         self.always |= ways[0].always & ways[1].always
-        return True
+        return all(_is_short(self.values[name]) for name in written)
 
     def valued(self, value: Expr) -> Expr | None:
         """A value in terms of those before; None where it may read what was written under another name."""
@@ -136,3 +143,8 @@ class _Run:
         mine = self.statement.access(name)
         return all(n == name or (other := self.statement.access(n)).array != mine.array
                    or mine.relation.is_disjoint(other.relation) for n in others)
+
+
+def _is_short(value: Expr) -> bool:
+    """Whether a value may stand in a body, where it is written out: `x ^= x << 1;` doubles it each time."""
+    return written_out(value) <= MOST_NODES

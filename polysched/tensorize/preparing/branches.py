@@ -15,7 +15,7 @@ POPL 1983.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from graphlib import CycleError, TopologicalSorter
@@ -34,10 +34,10 @@ from polysched.scop.body import (
     Load,
     assignments,
     distinct,
+    rebuild,
     rebuild_shared,
     references,
     unconditional_references,
-    walk,
 )
 from polysched.scop.dtypes import DType
 from polysched.scop.scop import Access, AccessKind, Array, Scop, Statement, Storage, union_set
@@ -150,12 +150,17 @@ def _keeping(statement: Statement, name: str, temporary: str, dtype: DType) -> S
 
 def _setting(statement: Statement, name: str, value: Expr, before: Mapping[str, str]) -> Statement:
     """`element = value;`, which reads temporaries for the elements that were written already."""
-    body = rebuild_shared(value, lambda e: replace(e, reference=f"{e.reference}_old") if isinstance(e, Load) else e)
-    read = dict.fromkeys(e.reference for e in distinct(value) if isinstance(e, Load))
-    accesses = [_access_of(statement, before[r], f"{r}_old", AccessKind.READ) if r in before else replace(
-        statement.access(r), reference=f"{r}_old", kind=AccessKind.READ) for r in read]
+    def old(e: Expr) -> Expr:
+        return replace(e, reference=f"{e.reference}_old") if isinstance(e, Load) else e
+
+    read = statement.with_subscripts(e.reference for e in distinct(value) if isinstance(e, Load))
+    accesses = [_access_of(statement, before[a.reference], f"{a.reference}_old", AccessKind.READ)
+                if a.reference in before else replace(a, reference=f"{a.reference}_old", kind=AccessKind.READ,
+                                                      subscripts=tuple(rebuild(s, old) for s in a.subscripts))
+                for a in statement.accesses if a.reference in read]
     target = replace(statement.access(name), reference="new", kind=AccessKind.MUST_WRITE)
-    return replace(statement, body=(Assign("new", body, value.dtype),), accesses=(*accesses, target))
+    return replace(statement, body=(Assign("new", rebuild_shared(value, old), value.dtype),),
+                   accesses=(*accesses, target))
 
 
 def _access_of(statement: Statement, scalar: str, reference: str, kind: AccessKind) -> Access:
@@ -195,7 +200,7 @@ def _reads_old_values(statement: Statement, items: tuple[BodyStatement, ...], be
     for item in items:
         read = references((replace(item, then=(), otherwise=()),)) if isinstance(item, If) else [
             r for r in references((item,)) if not isinstance(item, Assign) or r != item.target]
-        if any(statement.access(r).array in before for r in _with_subscripts(statement, read)):
+        if any(statement.access(r).array in before for r in statement.with_subscripts(read)):
             return False
         if isinstance(item, If):
             if not all(_reads_old_values(statement, way, before) for way in (item.then, item.otherwise)):
@@ -206,20 +211,10 @@ def _reads_old_values(statement: Statement, items: tuple[BodyStatement, ...], be
     return True
 
 
-def _with_subscripts(statement: Statement, found: Iterable[str]) -> Iterator[str]:
-    """References, and those in their subscripts."""
-    for reference in found:
-        yield reference
-        yield from (e.reference for s in statement.access(reference).subscripts for e in walk(s)
-                    if isinstance(e, Load))
-
-
 def _only_writing(statement: Statement, array: str) -> Statement:
     """The statement with its assignments to one array, and the accesses of these."""
     body = _kept(statement, statement.body, array)
-    used = {*references(body)}
-    used |= {e.reference for a in statement.accesses if a.reference in used for s in a.subscripts for e in walk(s)
-             if isinstance(e, Load)}
+    used = statement.with_subscripts(references(body))
     return replace(statement, body=body, accesses=tuple(a for a in statement.accesses if a.reference in used))
 
 

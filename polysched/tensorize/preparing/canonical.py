@@ -27,7 +27,6 @@ from polysched.tensorize.preparing.stepped_tiles import without_stepped_tiles
 logger = logging.getLogger(__name__)
 
 
-
 def without_scalars(dependences: Dependences) -> Dependences | None:
     """The program with scalars that choices have become replaced by their values; None where there are none."""
     after = substitute_temporaries(dependences)

@@ -133,8 +133,13 @@ def _pieces(dependences: Dependences, reader: Statement, read: Access) -> tuple[
 def _may_be_put(reader: Statement, read: Access) -> bool:
     """Whether something else may be read in the place of a read: no subscript, no part of what is changed."""
     named = {e.reference for a in reader.accesses for s in a.subscripts for e in walk(s) if isinstance(e, Load)}
-    plain = bool(reader.body) and all(isinstance(b, Assign | If) for b in reader.body)
-    return plain and read.reference not in named and read.array not in {a.array for a in reader.writes}
+    return bool(reader.body) and _has_values(reader.body) and read.reference not in named and read.array not in {
+        a.array for a in reader.writes}
+
+
+def _has_values(body: tuple[BodyStatement, ...]) -> bool:
+    """Whether a body is assignments and branches, whatever these are inside of: no loop, no call."""
+    return all(isinstance(b, Assign) or (isinstance(b, If) and _has_values((*b.then, *b.otherwise))) for b in body)
 
 
 def _is_worth_it(scop: Scop, reader: Statement, read: Access, copies: Sequence[_Piece], padded: bool) -> bool:
@@ -280,7 +285,13 @@ def _of_one_piece(scop: Scop, copy: _Copy, name: str) -> tuple[Expr, tuple[Expr,
 
 def _of_several_pieces(scop: Scop, copy: _Copy, name: str,
                        relation: isl.Map) -> tuple[Expr, tuple[Expr, ...]] | None:
-    """The same where several statements copy elements of one array, in one way."""
+    """The same where several statements copy elements of one array, in one way.
+
+    An array that is written with fewer subscripts than it has dimensions (`A[i * m + j]`) stays: a relation does not
+    say how these are put together.
+    """
+    if any(p.copied is not None and len(p.copied.subscripts) < relation.dim(isl.dim_type.out) for p in copy.pieces):
+        return None
     values = {_read_as(p, name) for p in copy.pieces}
     value = values.pop()
     if values or any(isinstance(e, IteratorRef | ParameterRef) for e in walk(value)):

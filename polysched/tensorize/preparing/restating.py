@@ -177,10 +177,8 @@ def with_body(statement: Statement, item: Assign) -> Statement:
     used = {item.target, *(e.reference for e in walk(item.value) if isinstance(e, Load))}
     if item.read is not None:
         used.add(item.read)
-    for access in statement.accesses:
-        if access.reference in used:
-            used |= {e.reference for s in access.subscripts for e in walk(s) if isinstance(e, Load)}
-    return replace(statement, body=(item,), accesses=tuple(a for a in statement.accesses if a.reference in used))
+    known = statement.with_subscripts(used)
+    return replace(statement, body=(item,), accesses=tuple(a for a in statement.accesses if a.reference in known))
 
 
 def narrowed(statement: Statement, domain: isl.Set) -> Statement:

@@ -85,9 +85,14 @@ def _mark_loop(position: Position, band: Band, mark: LoopMark, options: TilingOp
 
 
 def _is_uneven(position: Position, band: Band, options: TilingOptions) -> bool:
-    """Whether threads idle for long, since the iterations of a loop around one are no equal parts, by their number."""
+    """Whether threads idle for long, since the iterations of a loop around one are no equal parts, by their number.
+
+    Tiles are left alone: between them and the loops inside stands what packs their operands.
+    """
+    if band.mark is None or band.mark.role is Role.TILE:
+        return False
     count = number_of_values(position, band.members[0]) if isinstance(band.child, Band) else None
-    return count is not None and idle_share(count, options.target.cores) > LIMITS.most_uneven_parts
+    return count is not None and count > 0 and idle_share(count, options.target.cores) > LIMITS.most_uneven_parts
 
 
 def _may_have_lanes(position: Position, band: Band, mark: LoopMark, scop: Scop) -> bool:

@@ -1,8 +1,9 @@
 """What becomes one kernel."""
 
+import numpy as np
 import pytest
 
-from polysched.graph import from_text, to_text
+from polysched.graph import Graph, Node, from_text, to_text
 from polysched.graph.evaluation.inference import infer
 from polysched.graph.passes.simple import with_types
 from polysched.graph.planning.expressions import has_stages, is_epilogue
@@ -23,6 +24,15 @@ GRAPH = with_types(from_text("""graph f(x: float32[3, 4], w: float32[4, 4]) {
   return e, r
 }"""))
 INFERRED = infer(GRAPH)
+
+
+def test_a_result_and_an_operand_that_are_left_out_are_no_value() -> None:
+    types = dict(from_text("graph f(x: float32[4], z: float32[1, 2, 4]) {\n  return x\n}").inputs)
+    graph = with_types(Graph(name="f", inputs=tuple(types.items()), outputs=("m", "y"), constants={
+        "most": np.array(1, np.float32)}, nodes=(
+            Node.of("MaxPool", ("z",), ("m", ""), {"kernel_shape": (2,)}), Node.of("Clip", ("x", "", "most"), ("c",)),
+            Node.of("Neg", ("c",), ("y",)))))
+    assert [[n.op for n in g.nodes] for g in partition(graph, infer(graph))] == [["MaxPool"], ["Clip", "Neg"]]
 
 
 def test_elementwise_chains_are_joined_and_shared_values_are_computed_once() -> None:

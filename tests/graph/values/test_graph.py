@@ -4,6 +4,7 @@ import pytest
 
 from polysched.errors import UnsupportedGraphError
 from polysched.graph import Graph, Node, from_text
+from polysched.graph.passes.registry import PASSES
 
 TEXT = """graph f(x: float32[N]) {
   let a = Exp(x)
@@ -37,5 +38,8 @@ def test_it_shows_itself_in_one_line() -> None:
 
 
 def test_the_type_of_an_unknown_value_is_refused() -> None:
-    with pytest.raises(UnsupportedGraphError, match="the type of 'a' is not known"):
+    with pytest.raises(UnsupportedGraphError, match="the type of 'a' is not known") as refusal:
         from_text(TEXT).type_of("a")
+    assert refusal.value.hint == "infer types first: polysched.graph.passes.registry.PASSES['with_types']"
+    plain = from_text("graph f(x: float32[N]) {\n  let a = Exp(x)\n  return a\n}")
+    assert str(PASSES["with_types"].run(plain).type_of("a")) == "float32[N]"

@@ -1,6 +1,8 @@
 """C that cannot be parsed: the compiler's message, or what is beyond standard C."""
 
 import copy
+import gc
+import weakref
 
 import pytest
 from pycparser import c_ast, c_parser
@@ -106,3 +108,13 @@ def test_bodies_are_listed_once_and_by_class() -> None:
     assert list(everything(body, c_ast.While)) == []
     body.block_items = []   # a promise is a promise
     assert list(everything(body)) == plain
+
+
+def test_what_is_listed_goes_with_its_tree() -> None:
+    tree = c_parser.CParser().parse("void f(int n) { while (n) n--; }")
+    body = weakref.ref(tree.ext[0].body)
+    keep_bodies(tree)
+    assert sum(1 for _ in everything(body(), c_ast.While, c_ast.Compound)) == 2
+    del tree
+    gc.collect()
+    assert body() is None

@@ -34,6 +34,10 @@ CHOSEN = {   # body, statements behind it
     "each reads the other": ("P[i] = 5; Q[i] = 6; if (P[i] < A[i]) { P[i] = Q[i]; Q[i] = 3; } else Q[i] = 5;", 2),
     "neighbours": ("P[i] = A[i]; P[i + 1] = B[i]; "
                    "if (P[i] < P[i + 1]) { int32_t t = P[i]; P[i] = P[i + 1]; P[i + 1] = t; }", 2),
+    "elements that data choose": ("P[i] = 1; Q[i] = 2; "
+                                  "if (P[i] < B[i]) { P[i] = Q[i] + A[A[B[i] & 3] & 3]; Q[i] = 3; }", 2),
+    "an element ahead of what chooses it": ("P[i] = 1; Q[i] = 2; if (A[i] < B[i]) { Q[i] = A[A[P[i] & 3] & 3]; "
+                                            "P[i] = 3; } else { P[i] = 7; Q[i] = 5; }", 2),
     "old values": ("if (A[i] < P[i]) P[i] = P[i + 1]; P[i] += 2;", 1),
 }
 KEPT = {
@@ -44,6 +48,8 @@ KEPT = {
     "a condition behind a write": "Q[i] = 1; if (A[i] < P[i]) { P[i] = A[i]; if (P[i] > 3) Q[i] = B[i]; }",
     "a value behind a write": "Q[i] = 1; if (A[i] < P[i]) { P[i] = A[i]; Q[i] = P[i]; }",
     "written twice": "if (A[i] < B[i]) { P[i] = A[i]; P[i] = P[i] + 1; }",
+    "an element that a written one chooses": "P[i] = 1; Q[i] = 2; if (A[i] < B[i]) { P[i] = 3; Q[i] = A[P[i] & 3]; }",
+    "a value that doubles": "P[i] = 1; if (A[i] < B[i]) { " + "P[i] ^= P[i] << 1; " * 24 + "}",
     "elements that may be one": "P[i] = 1; Q[i] = 2; if (A[i] < B[i]) { P[i] = A[i]; Q[i] = P[2]; }",
     "two elements": "if (A[i] < B[i]) P[i] = A[i]; else P[i + 1] = B[i];",
     "a sum under a condition": "if (A[i] < B[i]) P[i] += A[i];",

@@ -35,6 +35,8 @@ LEFT = {
     "carried on in place": "int p = X[0]; for (int i = 0; i < 6; i++) { int q = X[i + 1]; X[i] = q - p; p = q; }",
     "changed in place": "int T[8]; for (int i = 0; i < 8; i++) T[i] = X[i]; for (int i = 0; i < 8; i++) T[i] *= T[i]; "
                         "for (int i = 0; i < 6; i++) for (int k = 0; k < 8; k++) O[i] += T[k];",
+    "a loop under a condition": "int T[8]; for (int i = 0; i < 8; i++) T[i] = X[i]; "
+                                "for (int i = 0; i < 6; i++) if (A[i][0]) while (O[i] < 100) O[i] += T[i];",
 }
 
 
@@ -53,6 +55,14 @@ def test_what_is_no_copy_of_one_function_stays(name: str) -> None:
     scop = program(ARRAYS, LEFT[name])
     after = rewritten(scop, without_copies)
     assert after is None
+
+
+def test_fewer_subscripts_than_dimensions_are_no_function_that_a_relation_tells() -> None:
+    scop = from_c_text("void f(int n, int m, const int *A, int *O) {\n#pragma scop\nfor (int i = 0; i < n; i++) {\n"
+                       "int p = A[i * m];\nfor (int j = 0; j < m - 1; j++) {\n"
+                       "O[i * m + j] = p + A[i * m + j + 1];\np = A[i * m + j + 1]; } }\n#pragma endscop\n}\n")
+    assert len(scop.array("A").extents) == 2
+    assert without_copies(analyse(scop, value_based=True)) is None
 
 
 def test_the_old_value_of_a_compound_assignment_is_no_copy_to_see_through() -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from polysched.graph.operators.builder import Builder
 from polysched.graph.operators.families.numbers import Numbers
 from polysched.graph.operators.operator import Kind, Operator, Site
-from polysched.graph.values.refusals import Part, Remedy
+from polysched.graph.values.refusals import Part
 from polysched.graph.values.types import TensorType
 from polysched.scop.dtypes import INT64
 
@@ -46,7 +46,8 @@ def _types(site: Site) -> tuple[TensorType, ...]:
     groups = _groups(site, [rate, step, *own])
     if any(len(set(group)) != 1 for group in groups) or {t.dtype for t in own} != {rate.dtype}:
         raise site.refusal("a tensor and what belongs to it have one type", tuple(range(2, len(site.inputs))),
-                           witness=str(own[0]), hint=Remedy.AGREE)
+                           witness=str(own[0]),
+                           hint="give all of them the element type of the rate, and each the shape of its tensor")
     return tuple(group[0] for _ in range(per - 1) for group in groups)
 
 

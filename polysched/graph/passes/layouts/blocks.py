@@ -258,7 +258,7 @@ class Blocks:
         if is_row and max(places) > 1 and math.prod(places) != math.prod(space):
             return None
         wanted = [math.prod(places)] if is_row else places
-        if name in self.inside:
+        if name in self.inside and own.rank == rank:   # else its channels are another dimension of the result
             own_block = rw.type(self.inside[name]).shape[-1]
             return self._in_form(self.inside[name], rw, wanted) if own_block == b else None
         if c == 1:

@@ -20,7 +20,7 @@ START = """graph f(x: float32[2, 3, 6, 5], other: float32[2, 4, 6, 5]) {{
 }}"""
 CONSTANTS = {"w": (4, 3, 3, 3), "b": (4,), "d": (4, 1, 3, 2), "p": (8, 4, 1, 1), "c": (1, 4, 1, 1), "i": (1, 1, 6, 5),
              "e": (4, 6, 5), "g": (4, 2, 1, 1), "o": (1,), "q": (6, 4, 1, 1), "v": (4, 6, 1, 1), "h": (2, 4, 1, 1),
-             "k": (4, 4, 1, 1)}
+             "k": (4, 4, 1, 1), "t1": (2, 1, 1, 1)}
 
 
 def blocked(*lines: str, wide: int = 0) -> Graph:
@@ -29,6 +29,7 @@ def blocked(*lines: str, wide: int = 0) -> Graph:
     rng = np.random.default_rng(3)
     constants = {n: rng.normal(size=s).astype(np.float32) for n, s in CONSTANTS.items()}
     constants |= {"s1": np.array([2, 4, 30]), "s2": np.array([2, 2, 2, 30]), "c2": np.array([[[2.0]]], np.float32)}
+    constants |= {"s3": np.array([2, 1, 4, 30])}
     constants |= {"i2": np.array([2, 3]), "i3": np.array([-1]), "i1": np.array([2, 1])}
     before = standard(graph.but(constants={n: a for n, a in constants.items() if any(n in k.inputs
                                                                                     for k in graph.nodes)}))
@@ -66,6 +67,12 @@ def test_other_spatial_dimensions_are_in_blocks_too(view: str) -> None:
 
 def test_other_channels_or_images_are_plain() -> None:
     assert ops(blocked("let n = Reshape(a, s2)", "let y = Relu(n)"))[-1] == "Relu"
+
+
+def test_a_view_of_fewer_dimensions_has_its_channels_elsewhere() -> None:
+    """Where it broadcasts, its images are channels of the result."""
+    graph = blocked("let n = Reshape(a, s1)", "let m = Reshape(other, s3)", "let r = Conv(m, t1)", "let y = Add(r, n)")
+    assert ops(graph)[-1] == "Add"
 
 
 def test_a_sum_over_images_needs_no_copy_back() -> None:
