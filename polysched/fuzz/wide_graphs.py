@@ -233,13 +233,18 @@ def opened(graph: Graph, draw: Random) -> Graph:
     return graph
 
 
-def _with_open(graph: Graph, draw: Random, name: str) -> Graph | None:
-    """The graph with one more symbol; None where nothing can be open."""
+def _places_to_open(graph: Graph) -> list[frozenset[tuple[int, int]]]:
+    """Operand and dimension of every extent that is a number, alone and with those that are equal."""
     extents = {(k, d): extent.constant for k, (_, own) in enumerate(graph.inputs) for d, extent in enumerate(own.shape)
                if extent.is_constant}
     equal = [frozenset(place for place, own in extents.items() if own == extent) for extent in dict.fromkeys(
         extents.values())]
-    ways = [*(frozenset([place]) for place in extents), *(places for places in equal if len(places) > 1)]
+    return [*(frozenset([place]) for place in extents), *(places for places in equal if len(places) > 1)]
+
+
+def _with_open(graph: Graph, draw: Random, name: str) -> Graph | None:
+    """The graph with one more symbol; None where nothing can be open."""
+    ways = _places_to_open(graph)
     for places in draw.sample(ways, len(ways)):
         shapes = [[Size.symbol(name) if (k, d) in places else extent for d, extent in enumerate(own.shape)]
                   for k, (_, own) in enumerate(graph.inputs)]
