@@ -7,8 +7,9 @@ the schedules of all schedulers (`--scheduler best`), `search.clients.best_sched
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
+from typing import TypeVar
 
 from polysched.dependence.dependences import Dependences
 from polysched.errors import UsageError
@@ -18,6 +19,7 @@ from polysched.tensorize.decision import Decision
 from polysched.tiling.options import TilingOptions
 from polysched.tiling.tiled_schedule import TiledSchedule
 
+T = TypeVar("T")
 ChoosePlan = Callable[[Decision, PipelineOptions], Decision]
 """A decision with several plans, and the options of the region; the decision with one of them."""
 
@@ -29,23 +31,22 @@ _SCHEDULE: ContextVar[ChooseSchedule | None] = ContextVar("choice of schedules",
 
 
 @contextmanager
-def choosing_plans(choose: ChoosePlan) -> Iterator[None]:
+def _asking(who: ContextVar[T | None], choose: T) -> Iterator[None]:
+    token = who.set(choose)
+    try:
+        yield
+    finally:
+        who.reset(token)
+
+
+def choosing_plans(choose: ChoosePlan) -> AbstractContextManager[None]:
     """Ask `choose` for plans that are to be measured as long as this lasts."""
-    token = _PLAN.set(choose)
-    try:
-        yield
-    finally:
-        _PLAN.reset(token)
+    return _asking(_PLAN, choose)
 
 
-@contextmanager
-def choosing_schedules(choose: ChooseSchedule) -> Iterator[None]:
+def choosing_schedules(choose: ChooseSchedule) -> AbstractContextManager[None]:
     """Ask `choose` for the cheapest schedule of all schedulers as long as this lasts."""
-    token = _SCHEDULE.set(choose)
-    try:
-        yield
-    finally:
-        _SCHEDULE.reset(token)
+    return _asking(_SCHEDULE, choose)
 
 
 def with_chosen_plan(decision: Decision, options: PipelineOptions) -> Decision:

@@ -187,7 +187,8 @@ def _crash(jobs: Sequence[Apart], rows: Sequence[JobRow], told: Told, end: _End)
     if end.status >= 0:
         return RunFailedError("the process of the jobs ended before they were done", where=where,
                               witness=end.said[-500:] or f"exit status {end.status}", hint=hint)
-    name = signal.Signals(-end.status).name
+    number = -end.status
+    name = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"   # real-time ones
     runs = ", ".join(f"{job.name} {row.runs}" for job, row in zip(jobs, rows, strict=True))
-    return RunFailedError(f"a job crashed: {signal.strsignal(-end.status)}", where=where,
+    return RunFailedError(f"a job crashed: {signal.strsignal(number)}", where=where,
                           witness=f"{name}; runs until then: {runs}", hint=hint)

@@ -23,7 +23,7 @@ from polysched.emit_c.loop_ir.loops import (
     ThreadReduction,
 )
 from polysched.emit_c.loop_ir.names import taken_names
-from polysched.emit_c.loop_ir.traversal import child_nodes, instances, map_children, variables_set_by, walk_nodes
+from polysched.emit_c.loop_ir.traversal import child_nodes, holds, instances, map_children, variables_set_by, walk_nodes
 from polysched.emit_c.lowering import Lowered
 from polysched.emit_c.scalar_code.c_text import CText
 from polysched.emit_c.scalar_code.helper_macros import HelperMacros
@@ -102,7 +102,7 @@ def _follows_source(node: Node, around: tuple[str, ...]) -> bool:
 
 def _depends_on_others(root: Node, team: Node, whole: For) -> bool:
     """Whether the length of a loop depends on what the region sets, or the loop stands in another."""
-    around = [node for node in walk_nodes(root) if node is not team and any(n is team for n in walk_nodes(node))]
+    around = [node for node in walk_nodes(root) if node is not team and holds(node, team)]
     own = {name for node in around for name in variables_set_by(node)}
     used = {name for length in lengths(whole) for name in variables(length)}
     return any(isinstance(node, For) for node in around) or bool(own & (used | variables(whole.lower)))

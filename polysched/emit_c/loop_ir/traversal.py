@@ -102,6 +102,11 @@ def walk_nodes(node: Node) -> Iterator[Node]:
         yield from walk_nodes(child)
 
 
+def holds(node: Node, part: Node) -> bool:
+    """Whether a node is another one, or has it inside."""
+    return any(n is part for n in walk_nodes(node))
+
+
 def instances(node: Node) -> Iterator[StatementInstance]:
     """The statement instances below a node, in textual order."""
     return (n for n in walk_nodes(node) if isinstance(n, StatementInstance))

@@ -45,7 +45,15 @@ from polysched.emit_c.loop_ir.loops import (
 )
 from polysched.emit_c.loop_ir.names import TakenNames
 from polysched.emit_c.loop_ir.split_loops import around, limits_of, split_loop, split_where
-from polysched.emit_c.loop_ir.traversal import block, child_nodes, instances, map_children, variables_of, walk_nodes
+from polysched.emit_c.loop_ir.traversal import (
+    block,
+    child_nodes,
+    holds,
+    instances,
+    map_children,
+    variables_of,
+    walk_nodes,
+)
 from polysched.emit_c.register_tiles.packing import TileBlock
 from polysched.emit_c.register_tiles.register_nests import EdgeRange, RegisterNest, points_left, register_nest, widened
 from polysched.records import dataclass
@@ -208,15 +216,10 @@ def _tiles_below(reuse: For) -> tuple[tuple[For, ...], RegisterNest, If | None] 
             case If() | Block() | Local():
                 if condition is None and isinstance(node, If):
                     condition = node
-                node = next(child for child in child_nodes(node) if _holds(child, lanes[0]))
+                node = next(child for child in child_nodes(node) if holds(child, lanes[0]))
             case _:
                 break
     return None
-
-
-def _holds(node: Node, part: Node) -> bool:
-    """Whether a node is one, or has it inside."""
-    return any(n is part for n in walk_nodes(node))
 
 
 def _next_edge(loop: For) -> str | None:

@@ -83,11 +83,11 @@ class Structures:
         elements = structure or ()
         if len(elements) > LIMITS.most_sequence_elements:
             raise refused(node, f"a sequence has {len(elements)} elements", Part.WHOLE,
-                               hint=f"at most {LIMITS.most_sequence_elements}")
+                          hint=f"make it of {LIMITS.most_sequence_elements} at most")
         types = {self.build.inference.types[e].dtype.name for e in elements if e in self.build.inference.types}
         if len(types) > 1 or any(e in self.of for e in elements):
             raise refused(node, "the elements of a sequence are tensors of one element type", Part.WHOLE,
-                               witness=", ".join(sorted(types)), hint="put a Cast to one element type ahead of each")
+                          witness=", ".join(sorted(types)), hint="put a Cast to one element type ahead of each")
         self.of[name] = structure
 
     def check_tensors(self, node: Node) -> None:
@@ -100,7 +100,7 @@ class Structures:
         found = [name for name in node.used if name in self.of]
         if found:
             raise refused(node, "a sequence or an optional stands where a tensor is wanted, or where control flow "
-                                     "depends on data",
+                          "depends on data",
                           tuple(p for p, n in enumerate(node.inputs) if n in self.of) or Part.WHOLE, witness=found[0],
                           hint="take an element by SequenceAt or OptionalGetElement, or fix the condition by values=")
 
@@ -129,7 +129,7 @@ class Structures:
         known = self.build.inference.known.get(name)
         if known is None or known.dtype.kind not in "iu":
             raise refused(node, f"operand {place} decides about a sequence and is not known", place, witness=name,
-                               hint="give its value by values= when the graph is compiled")
+                          hint="give its value by values= when the graph is compiled")
         return known
 
     def position(self, node: Node, place: int, least: int, most: int) -> int | None:
@@ -214,7 +214,8 @@ def _parts(own: Structures, node: Node, extent: int, asked: np.ndarray | None) -
         raise refused(node, "a part has at least one element", 1, witness=str(size), hint="give a number of at least 1")
     count = -(-extent // size)
     if count > LIMITS.most_sequence_elements:
-        raise refused(node, f"a sequence has {count} elements", 1, hint=f"at most {LIMITS.most_sequence_elements}")
+        raise refused(node, f"a sequence has {count} elements", 1,
+                      hint=f"give larger parts: {LIMITS.most_sequence_elements} at most")
     return [min(size, extent - k * size) for k in range(count)]
 
 

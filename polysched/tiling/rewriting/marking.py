@@ -36,10 +36,10 @@ def mark_loops(position: Position, node: Node, options: TilingOptions, scop: Sco
     a sequential one, is parallel from a number of iterations on, a larger one where they do little
     (`light_iterations`), an outermost nest of loops from as many on in all, an outermost loop over tiles where there
     are two of them.  Around others, a loop of one iteration counts as none, unless it was chosen; tiles below it need
-    as many iterations in all as a nest.  Where the iterations of an outermost loop are no equal parts for the cores,
-    the loop directly inside it shares its team.  No loop around those over pieces of split tiles is, not even one over
-    a single row of tiles.  An outermost loop knows whether its work grows.  A loop is simd when it is innermost, but
-    for loops of one iteration, and carries no dependence.
+    as many iterations in all as a nest.  Where the iterations of an outermost loop that is not over tiles are no
+    equal parts for the cores, the loop directly inside it shares its team.  No loop around those over pieces of
+    split tiles is, not even one over a single row of tiles.  An outermost loop knows whether its work grows.  A
+    loop is simd when it is innermost, but for loops of one iteration, and carries no dependence.
     """
     threads = any(own.parallel for own in options.each())
     return _mark(position, node, options, scop, depth=0, parallel=options.parallel_degrees if threads else 0)
