@@ -235,6 +235,10 @@ class EmitLimits:
     most_repeated_lines: int = constant(
         64, unit="lines", source="of a loop that stands twice: a longer one is a function, whose call weighs less")
 
+    # bodies/narrow_stores.py
+    shortest_masked_store: int = constant(
+        32, unit="bits", source="Intel SDM, volume 2: VPMASKMOV stores elements of 32 and 64 bits")
+
     # scalar_code/work.py
     unknown_iterations: int = constant(
         1 << 20, unit="iterations", source="of a loop whose length only the running program knows, for comparisons")

@@ -155,10 +155,18 @@ def _lines(emitted: str, region: SourceRegion, named: Sequence[str], *, kept: bo
     stepped = () if kept else region.stepped
     if region.bare:
         yield "{"
-    yield from (*region.declarations, *(s.declaration for s in stepped), *(f"(void){name};" for name in named))
+    texts = (emitted, region.text, *(text for s in stepped for text in (s.declaration, s.behind)))
+    used = (line for line in region.declarations if not _is_left(line, texts))
+    yield from (*used, *(s.declaration for s in stepped), *(f"(void){name};" for name in named))
     yield from (*emitted.splitlines(), *(s.behind for s in stepped))
     if region.bare:
         yield "}"
+
+
+def _is_left(declaration: str, texts: Sequence[str]) -> bool:
+    """Whether a declaration saves a value for code that is not there: it names what no text does."""
+    found = re.fullmatch(r"const [^=]*?(\w+) = .*;", declaration)
+    return found is not None and not any(re.search(rf"\b{found[1]}\b", where) for where in texts)
 
 
 def _placed(line: str, indent: str) -> str:

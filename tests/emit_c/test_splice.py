@@ -8,6 +8,7 @@ import pytest
 
 from polysched.emit_c import CSource, splice
 from polysched.emit_c.loop_ir.loops import Block
+from polysched.emit_c.splice import put_back
 from polysched.errors import UsageError
 from polysched.scop.dtypes import FLOAT32
 from polysched.scop.scop import Array, SourceRegion
@@ -86,3 +87,14 @@ def test_a_region_twice_is_refused() -> None:
     start, end = regions(TEXT)[0]
     with pytest.raises(UsageError, match="two regions of one file overlap"):
         splice(TEXT, [source(TEXT, start, end, "", "x;\n")] * 2)
+
+
+def test_a_value_saved_for_a_region_that_stays_is_not_declared() -> None:
+    """`i_saved` would be a variable that nobody names, of which -Wall warns."""
+    region = SourceRegion(path="f.c", text=TEXT, start=TEXT.index("  A[0]"), end=TEXT.index("  #pragma endscop"),
+                          function="f", indent="  ",
+                          declarations=("const unsigned int i_saved = i;", "const int A = 1;"))
+    without, with_it = (put_back(TEXT, [(region, emitted)]) for emitted in ("A[0] = B[0];", "A[0] = B[i_saved];"))
+    assert "i_saved" not in without
+    assert "const unsigned int i_saved = i;" in with_it
+    assert "const int A = 1;" in without, "the source names it"

@@ -121,7 +121,9 @@ def _by_data(scop: Scop, array: Array, touched: isl.Set, pointers: int) -> Memor
 def _one_piece(scop: Scop, array: Array, touched: isl.Set) -> MemoryRange | None:
     if _row(array, ["0"]) is None:
         return None
-    first, last = (size_text(scop, value) for value in (touched.dim_min(0), touched.dim_max(0)))
+    outer = touched.project_out(isl.dim_type.set, 1, len(array.extents) - 1)
+    outer = outer.gist_params(scop.context).coalesce()   # what always holds makes more pieces, each costly
+    first, last = (size_text(scop, value) for value in (outer.dim_min(0), outer.dim_max(0)))
     return MemoryRange(begin=f"(const char *)&{_row(array, [first])}",
                        end=f"(const char *)&{_row(array, [f'({last}) + 1'])}")
 
@@ -149,7 +151,7 @@ def _rows(scop: Scop, array: Array, touched: isl.Set, pointers: int, *, written:
     if array.c_element.count("{}") != rank:
         return None
     name = "polysched_" + re.sub(r"\W+", "_", array.name)
-    rows = touched.project_out(isl.dim_type.set, pointers + 1, rank - pointers - 1)
+    rows = touched.project_out(isl.dim_type.set, pointers + 1, rank - pointers - 1).coalesce()
     variables = [f"{name}_{k}" for k in range(pointers)]
     begin, end, up, down, first, last = (
         f"{name}_{word}" for word in ("begin", "end", "up", "down", "first", "last"))

@@ -34,7 +34,7 @@ def row_loops(scop: Scop, rows: isl.Set, variables: list[str], visit: Visit) -> 
     convex = isl.Set.from_basic_set(rows.coalesce().simple_hull()).reset_tuple_id().intersect(there.reset_tuple_id())
     exact, along = (isl.Map.from_range(given).move_dims(isl.dim_type.in_, 0, isl.dim_type.out, 0, leading)
                     for given in (rows.reset_tuple_id(), convex))
-    if not _is_close(along, exact):
+    if not along.is_subset(exact) and not _is_close(along, exact):
         along = exact
     ends = along.lexmin().flat_range_product(along.lexmax()).wrap().flatten().coalesce()
     ends = spelled(scop, ends.set_tuple_name("row"))
