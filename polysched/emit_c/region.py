@@ -29,7 +29,7 @@ from polysched.emit_c.loop_ir.loops import (
 )
 from polysched.emit_c.loop_ir.names import TakenNames
 from polysched.emit_c.loop_ir.subscript_cases import statement_at
-from polysched.emit_c.loop_ir.traversal import as_loops, instances, is_innermost
+from polysched.emit_c.loop_ir.traversal import as_loops, instances
 from polysched.emit_c.nests.vector_loops import one_vector
 from polysched.emit_c.register_tiles.tile_accesses import Lanes, Point, is_whole, iterators_at, packed_at
 from polysched.emit_c.scalar_code.band_comments import BandComments
@@ -180,9 +180,8 @@ class RegionPrinter:
         return ["{", *_indent(lines), "}"] if declares(child, lines) else lines
 
     def _for(self, loop: For, place: Place) -> list[str]:
-        simd = self.options.simd and not (is_innermost(loop) and stores_lane_by_lane(loop, self.scop))
+        simd = self.options.simd and not stores_lane_by_lane(loop, self.scop)
         wanted = pragmas(loop, above=place.above, threads=self.options.openmp, simd=simd, index=self.index)
-        comment = self.comments.before(loop, above=place.above) if self.options.comments else []
         index = self.index if self.options.trace is not None else with_int_variable(self.index, loop, self.scop)
         down = self.options.openmp and self.options.trace is None and descends(loop, above=place.above, index=index)
         inside, below = replace(self, index=index), place.inside(loop)
@@ -190,12 +189,12 @@ class RegionPrinter:
         if self.options.trace is not None:
             reasons = {THREADS: self.options.openmp and runs_on_threads(loop, place.above),
                        LANES: self.options.simd and runs_in_lanes(loop)}
-            kinds = [kind for kind, applies in reasons.items() if applies]
-            return unordered_loop(self.options.trace, kinds, head, body)
+            return unordered_loop(self.options.trace, [kind for kind, applies in reasons.items() if applies], head, body)
         body = inside._iteration(loop, body, below.facts, alone=bool(wanted))
-        lines = with_pragmas(loop, braced(head, body), above=place.above, threads=self.options.openmp,
-                             simd=simd, index=self.index, tested=self.tested_teams)
+        lines = with_pragmas(loop, braced(head, body), above=place.above, threads=self.options.openmp, simd=simd,
+                             index=self.index, tested=self.tested_teams)
         needed = self._entered_if(loop, place)
+        comment = self.comments.before(loop, above=place.above) if self.options.comments else []
         return [*comment, *(lines if needed is None else braced(f"if ({needed})", lines))]
 
     def _entered_if(self, loop: For, place: Place) -> str | None:

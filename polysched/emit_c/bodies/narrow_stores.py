@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.loops import For
-from polysched.emit_c.loop_ir.traversal import instances
+from polysched.emit_c.loop_ir.traversal import instances, is_innermost
 from polysched.scop.body import Assign, BodyStatement, If, assignments
 from polysched.scop.scop import Scop
 
@@ -19,8 +19,8 @@ SHORTEST = LIMITS.shortest_masked_store
 
 
 def stores_lane_by_lane(loop: For, scop: Scop) -> bool:
-    """Whether an iteration writes a short element in one branch of a condition and not in the other."""
-    return any(_is_conditional(item) for instance in instances(loop.body)
+    """Whether an innermost loop writes a short element in one branch of a condition and not in the other."""
+    return is_innermost(loop) and any(_is_conditional(item) for instance in instances(loop.body)
                for item in scop.statement(instance.statement).body)
 
 
