@@ -97,7 +97,7 @@ def cases(settings: Settings) -> list[Case]:
 def machine(caches: tuple[CacheLevel, ...], tiles: str) -> Target:
     """The scalar machine with these caches; for least bytes one for which the search counts lines and nothing else.
 
-    Its loops start at once, no sum waits, and tiles may fill a cache, which is simulated without sets, to the last byte.
+    Its loops start at once, no sum waits, and tiles may fill a cache, simulated without sets, to the last byte.
     """
     own = replace(Target(vector_bits=0), caches=caches)
     if tiles != LEAST_BYTES:
