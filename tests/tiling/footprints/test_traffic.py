@@ -41,10 +41,11 @@ def test_footprints(ref, edges, expected):
     assert footprint_bytes(ref, edges, 64) == expected
 
 
-@pytest.mark.parametrize(("run", "rows", "pitch"), [(10, 6, 10), (7, 5, 10), (3, 4, 10), (3, 4, 12), (1, 9, 3), (25, 4, 26)])
+@pytest.mark.parametrize(("run", "rows", "pitch"), [
+    (10, 6, 10), (7, 5, 10), (3, 4, 10), (3, 4, 12), (1, 9, 3), (25, 4, 26)])
 def test_rows_that_follow_one_another_share_the_line_between_them(run, rows, pitch):
     """Against a count of lines, for every place of the array in its first line."""
-    counts = [len({(8 * (start + row * pitch + k)) // 64 for row in range(rows) for k in range(run)}) for start in range(8)]
+    counts = [len({(start + row * pitch + k) // 8 for row in range(rows) for k in range(run)}) for start in range(8)]
     own = replace(reference("A", ((1, 0), (0, 1))), row_elements=pitch)
     assert footprint_bytes(own, (rows, run), 64, joined=True) == 64 * sum(counts) / len(counts)
     assert footprint_bytes(own, (rows, run), 64) == rows * (run * 8 + 56)
