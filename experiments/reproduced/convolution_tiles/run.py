@@ -122,7 +122,7 @@ def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
     rows = []
     for number, (edges, order) in enumerate([(pick, ()), *samples]):
         report(f"tile {number + 1} of {1 + len(samples)}")
-        tiled = tile(schedule, replace(options, sizes=PICK if edges == LEAST_BYTES else edges, order=order))
+        tiled = tile(schedule, replace(options, sizes="auto" if edges == LEAST_BYTES else edges, order=order))
         said = predicted_bytes(explanations(tiled, target), schedule.scop, layer.sizes)
         levels = simulate(tiled, layer.sizes, caches).levels
         rows.append({"edges": edges, "order": order, "predicted": [said.get(level.level) for level in levels],
