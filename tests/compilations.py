@@ -1,8 +1,8 @@
 """What compilers make during a test run, once for the same text and options; and large headers are read once.
 
-What has the program's own flags is compiled with -O2 instead of -O3, in half the time: contraction, aliases and overflow
-are what they are there, passes that copy loops are missing.  Tests below `AS_ASKED`, which compare every kernel and
-random programs, compile as users do.
+What has the program's own flags is compiled with -O2 instead of -O3, in half the time: contraction, aliases and
+overflow are what they are there, passes that copy loops are missing.  Tests below `AS_ASKED`, which compare every
+kernel and random programs, compile as users do.
 
 This holds in the processes of pytest, whose caches are folders of the run, and in the forks that become commands.
 Commands that tests start as new interpreters compile on their own.
