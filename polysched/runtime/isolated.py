@@ -64,7 +64,7 @@ class _Memory:
             self.offsets.append(self.bytes)
             self.bytes += -(-max(size, 1) // ALIGNED) * ALIGNED
         if self.bytes > (free := available_memory()):
-            raise _no_process(f"{self.bytes / 2**20:,.0f} MiB of copies, {max(free, 0) / 2**20:,.0f} MiB of memory free")
+            raise _no_process(f"{self.bytes / 2**20:,.0f} MiB of copies, {free / 2**20:,.0f} MiB of memory free")
         self.file = os.memfd_create("polysched-serve")
         try:
             os.posix_fallocate(self.file, 0, self.bytes)   # what is not there is told here, and by no SIGBUS
