@@ -25,7 +25,6 @@ from polysched.errors import BudgetExceededError, IllegalScheduleError
 from polysched.records import dataclass
 from polysched.scop.budget import in_words, require_budget, with_budget
 from polysched.scop.schedule_nodes import NodeKind, kind_of
-from polysched.target.one_line import OneLine
 
 Function = TypeVar("Function", isl.PwAff, isl.Set)
 
@@ -83,7 +82,7 @@ class Active:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Violation(OneLine):
+class Violation:
     """One dependence that a schedule breaks, with one concrete pair of instances.
 
     Parameters

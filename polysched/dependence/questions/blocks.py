@@ -10,7 +10,6 @@ from polysched.dependence.legality import Violation
 from polysched.dependence.questions.program_loops import ProgramLoop
 from polysched.records import dataclass
 from polysched.scop.shown import Shown
-from polysched.target.one_line import OneLine
 
 
 class Wish(Enum):
@@ -23,7 +22,7 @@ class Wish(Enum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Removal(OneLine):
+class Removal:
     """A change after which a dependence no longer prevents what was wanted; it was tried, and judged exactly.
 
     Parameters
@@ -40,7 +39,7 @@ class Removal(OneLine):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Block(OneLine):
+class Block:
     """One dependence that prevents something.
 
     Parameters
