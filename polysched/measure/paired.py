@@ -40,7 +40,6 @@ from polysched.scop.dtypes import part_of
 from polysched.scop.scop import Scop
 from polysched.scop.signature import FunctionSignature
 from polysched.target import Compiler, find_compiler
-from polysched.target.one_line import OneLine
 
 logger = logging.getLogger(__name__)
 
@@ -48,7 +47,7 @@ CHILD_MODULE = "polysched.measure.timing.paired_run"
 
 
 @dataclass(frozen=True, kw_only=True)
-class MeasureOptions(OneLine):
+class MeasureOptions:
     """How to compile, verify and time.
 
     Parameters
@@ -87,7 +86,7 @@ class MeasureOptions(OneLine):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Subject(OneLine):
+class Subject:
     """The function that is measured: what stood in the file, and what it became.
 
     Parameters

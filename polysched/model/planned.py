@@ -33,9 +33,9 @@ from polysched.model.kernels import why_alone
 from polysched.model.limits import LIMITS
 from polysched.model.stitched import stitched_program
 from polysched.pipeline.options import PipelineOptions
+from polysched.records import whole
 from polysched.scop.assumptions import ASSUMED
 from polysched.target import Target, build_cache
-from polysched.target.one_line import whole
 from polysched.tiling.planning.register_shape import short_row
 
 Fusion: TypeAlias = Literal["auto", "cost", "greedy"]
