@@ -5,9 +5,6 @@ from __future__ import annotations
 import argparse
 import gc
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -184,15 +181,12 @@ def test_several_values_may_follow_a_size():
 
 
 def test_standard_input_and_output_carry_a_program_through(tmp_path):
-    def piped(*words: str, text: str = PRODUCT) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([sys.executable, "-m", "polysched", *words], input=text, capture_output=True, text=True,
-                              cwd=tmp_path, timeout=120, check=False, env={**os.environ, "PYTHONPATH": str(ROOT)})
-    done = piped("c2c", "-", "-o", "-", "--tile", "16")
+    done = polysched("c2c", "-", "-o", "-", "--tile", "16", folder=tmp_path, given=PRODUCT)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("/* polysched: fastest with ")
     assert "*/\n/* before */" in done.stdout
     assert "tiles of 16 x 16 x 16" in done.stdout
-    refused = piped("extract", "-", text="int x;\n")
+    refused = polysched("extract", "-", folder=tmp_path, given="int x;\n")
     assert "<stdin>" in refused.stderr
     assert is_refusal(refused)
 
@@ -257,9 +251,7 @@ def test_json_takes_the_place_of_what_goes_to_standard_output(tmp_path):
 def test_the_costs_of_a_machine_may_be_standard_input(tmp_path):
     (tmp_path / "in.c").write_text(PRODUCT)
     costs = {"format_version": 1, "machine": "m", "compiler": "c", "disturbed": False, "bandwidth": [], "figures": []}
-    done = subprocess.run([sys.executable, "-m", "polysched", "tile", "in.c", "--machine", "-"], cwd=tmp_path,
-                          input=json.dumps(costs), capture_output=True, text=True, timeout=120, check=False,
-                          env={**os.environ, "PYTHONPATH": str(ROOT)})
+    done = polysched("tile", "in.c", "--machine", "-", folder=tmp_path, given=json.dumps(costs))
     assert done.returncode == 0, done.stderr
     assert done.stdout == polysched("tile", "in.c", folder=tmp_path).stdout
     assert is_refusal(polysched("tile", "-", "--machine", "-", folder=tmp_path))
