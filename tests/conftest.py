@@ -34,6 +34,7 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")   # read when a process loads libgomp
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")   # and OpenBLAS, with NumPy: 2 to this many cycles
+    os.environ.setdefault("POLYSCHED_OPENCL_BUILD", "-cl-opt-disable")   # else PoCL takes six times as long
     loaded_process.remember(os.environ)
     if config.getoption("--record-tiers"):
         config.option.markexpr = ""   # of a function that ran in part, the record would lose the other parameters
