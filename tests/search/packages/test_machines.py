@@ -12,7 +12,7 @@ import pytest
 from polysched.errors import RunFailedError, UsageError
 from polysched.measure.field import Ran, Verdict
 from polysched.measure.paired import MeasureOptions
-from polysched.search import Database
+from polysched.search import Database, tuning
 from polysched.search.identity import place_of
 from polysched.search.packages import machines
 from polysched.search.packages.machines import kind_here, tune_machines
@@ -86,6 +86,7 @@ def file(tmp_path):
 
 @pytest.fixture
 def cluster(monkeypatch):
+    monkeypatch.setattr(tuning, "LIMITS", replace(tuning.LIMITS, first_generation=64, generation=16))
     def of(**workers: str) -> Client:
         client = Client(**workers)
         monkeypatch.setattr(machines, "connected", lambda address, stack, pin: client)
