@@ -102,7 +102,9 @@ def _range_types(site: Site) -> tuple[TensorType, ...]:
 def _open_count(site: Site, start: Any, limit: Any, step: Any) -> Size:
     """How many numbers a range has whose ends follow from open sizes."""
     beyond = Size.of(limit) - Size.of(start)
-    count = (beyond + (step - 1)).truncated(step) if not isinstance(step, Size) and step > 0 else None
+    count: Size | None = None
+    if not isinstance(step, Size) and step > 0:
+        count = (beyond + (step - 1)).truncated(step)
     if count is None:
         raise site.refusal(f"a range in steps of {step} whose end follows from an open size", 2,
                            witness=f"from {start} to {limit}", hint="fix the size by sizes=, or give steps of 1")
@@ -139,7 +141,8 @@ def _subscripts(site: Site, x: Tensor) -> Tensor:
 
 def _np_subscripts(site: Site, x: np.ndarray) -> np.ndarray:
     place = site.axis(site.required("axis"))
-    return np.indices(x.shape, np.int64)[place]
+    places: np.ndarray = np.indices(x.shape, np.int64)[place]
+    return places
 
 
 def _wide_numbers(site: Site, *numbers: Any) -> list[Any]:
