@@ -6,7 +6,7 @@ it without a traceback and ends with `exit_code`; a script catches `PolyschedErr
 
 from __future__ import annotations
 
-from polysched.records import dataclass
+from polysched.records import dataclass, shortened
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,9 @@ class PolyschedError(Exception):
         self.witness = witness
         self.hint = hint
         super().__init__(self.render())
+
+    def __repr__(self) -> str:
+        return shortened(super().__repr__())
 
     def render(self) -> str:
         """The message as the command line prints it: one line each for problem, witness and hint."""

@@ -1,10 +1,15 @@
-"""`dataclass` that leaves its work to the first use of a class.
+"""`dataclass` for records that show themselves in one line, and that leaves its work to the first use of a class.
+
+A record stands inside another one, in a traceback, in a debugger: its `repr` is one line of at most 300 characters,
+however much it holds.  Fields are shown as `dataclasses` does; where that is too long every field is cut, and at last
+the line.  Keys are made of everything that a record holds, by `whole`.
 
 `dataclasses.dataclass` reads the annotations of every class that is imported, and compiles `__init__`, `__repr__`,
 `__eq__` and `__hash__`: a millisecond of processor time, hundreds of times.  A program uses a few of these classes.
 Here a class gets placeholders.  The first lookup of one has `dataclasses` make what it stands for, of a twin with the
-same fields, and puts that in its place.  What is seen of a class and its values is as the standard library has it, but
-that no class is given a docstring, and that what is wrong with a definition is said at the first use, or by mypy alone.
+same fields, and puts that in its place.  But for the line, what is seen of a class and its values is as the standard
+library has it, except that no class is given a docstring, and that what is wrong with a definition is said at the first
+use, or by mypy alone.
 """
 
 from __future__ import annotations
@@ -12,12 +17,18 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import sys
+from collections.abc import Mapping
+from reprlib import recursive_repr
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["dataclass"]
+__all__ = ["LONGEST", "LONGEST_FIELD", "dataclass", "shortened", "whole"]
 
-_METHODS = {"__init__": {"init": True}, "__repr__": {"repr": True}, "__eq__": {"eq": True},
-            "__hash__": {"unsafe_hash": True}}
+LONGEST = 300
+"""Characters of the line that a record is shown as."""
+LONGEST_FIELD = 40
+"""Characters of a field's value where the line is too long."""
+
+_METHODS = {"__init__": {"init": True}, "__eq__": {"eq": True}, "__hash__": {"unsafe_hash": True}}
 """The methods, and what makes `dataclasses` generate each of them."""
 _FIELDS = ("__dataclass_fields__", "__dataclass_params__", "__match_args__")
 """What `dataclasses` keeps of the fields."""
@@ -33,10 +44,52 @@ else:
         """As `dataclasses.dataclass`, which does its work at once where there are other options than these four."""
         if cls is None:
             return lambda made: dataclass(made, repr=repr, eq=eq, frozen=frozen, kw_only=kw_only, **others)
+        if repr and "__repr__" not in vars(cls):
+            cls.__repr__ = _one_line
         own = dict(vars(cls))
         if others or any(name in own for name in _AT_ONCE):
             return dataclasses.dataclass(cls, repr=repr, eq=eq, frozen=frozen, kw_only=kw_only, **others)
         return _postponed(cls, own, repr=repr, eq=eq, frozen=frozen, kw_only=kw_only)
+
+
+@recursive_repr()
+def _one_line(record: Any) -> str:
+    """What `repr` says of a record."""
+    shown = [(field.name, repr(getattr(record, field.name, ...)).replace("\n", " "))
+             for field in dataclasses.fields(record) if field.repr]
+    line = _line(type(record).__qualname__, shown)
+    if len(line) > LONGEST:
+        line = _line(type(record).__qualname__, [(name, _cut(value, LONGEST_FIELD)) for name, value in shown])
+    return shortened(line)
+
+
+def shortened(line: str) -> str:
+    """A line of at most so many characters; of a longer one the beginning, and its last character."""
+    line = line.replace("\n", " ")
+    return line if len(line) <= LONGEST else f"{line[:LONGEST - 4]}...{line[-1]}"
+
+
+def _line(name: str, shown: list[tuple[str, str]]) -> str:
+    return f"{name}({', '.join(f'{field}={value}' for field, value in shown)})"
+
+
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else text[:longest - 3] + "..."
+
+
+def whole(value: object) -> str:
+    """The value with everything that it holds, for keys; equal texts only for equal records."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        own = [(field.name, whole(getattr(value, field.name))) for field in dataclasses.fields(value) if field.repr]
+        return _line(type(value).__qualname__, own)
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{whole(k)}: {whole(v)}' for k, v in value.items())}}}"
+    if isinstance(value, tuple | list):
+        inside = ", ".join(map(whole, value))
+        return f"({inside},)" if isinstance(value, tuple) else f"[{inside}]"
+    if isinstance(value, set | frozenset):
+        return f"{{{', '.join(sorted(map(whole, value)))}}}"
+    return repr(value)
 
 
 def _postponed(cls: Any, own: dict[str, Any], *, repr: bool, eq: bool, frozen: bool, kw_only: bool) -> Any:
@@ -50,7 +103,7 @@ def _postponed(cls: Any, own: dict[str, Any], *, repr: bool, eq: bool, frozen: b
     hashed = eq and (own.get("__hash__") is None if "__eq__" in own else "__hash__" not in own)
     if hashed:   # by the fields; of what may change by nothing
         cls.__hash__ = _Placeholder(unfinished, "__hash__") if frozen else None
-    asked = (*_FIELDS, "__init__", *(["__repr__"] if repr else []), *(["__eq__"] if eq else []))
+    asked = (*_FIELDS, "__init__", *(["__eq__"] if eq else []))
     for name in asked:
         if name not in own:
             setattr(cls, name, _Placeholder(unfinished, name))

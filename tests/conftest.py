@@ -14,7 +14,7 @@ from polysched.emit_c import EmitOptions
 from polysched.target.build_cache import ENVIRONMENT as CACHE
 from tests import forked_children
 from tests.cli import loaded_process
-from tests.compilations import SHARED, Compilations, take_the_place
+from tests.compilations import AS_ASKED, KEPT, SHARED, Compilations, take_the_place
 from tests.tiers import CAMPAIGN, RECORD, function_of, in_campaign, recorded, renewed, renewed_campaign
 
 
@@ -32,6 +32,7 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")   # read when a process loads libgomp
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")   # and OpenBLAS, with NumPy: 2 to this many cycles
+    os.environ.setdefault("POLYSCHED_OPENCL_BUILD", "-cl-opt-disable")   # else PoCL takes six times as long
     loaded_process.remember(os.environ)
     if config.getoption("--record-tiers"):
         config.option.markexpr = ""   # of a function that ran in part, the record would lose the other parameters
@@ -95,6 +96,15 @@ def compilations(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Compilati
         patch.setenv(SHARED, str(outputs))
         yield made
     made.remove_precompiled()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def flags_as_asked(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Where the level of optimisation may matter, compilers get what the program asks for."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.node.nodeid.startswith(AS_ASKED):
+            patch.setenv(KEPT, "1")
+        yield
 
 
 @pytest.fixture

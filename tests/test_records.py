@@ -1,4 +1,4 @@
-"""`records.dataclass` is `dataclasses.dataclass`, but that methods are generated at their first lookup."""
+"""`records.dataclass` is `dataclasses.dataclass`, but a `repr` is one line, and methods come at their first lookup."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ import dataclasses
 import inspect
 import itertools
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import field
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import pytest
 
 from polysched import records
+from polysched.records import LONGEST, whole
 
 Decorator = Callable[..., Callable[[type], type]]
 OPTIONS = [dict(zip(("repr", "eq", "frozen", "kw_only"), chosen, strict=True))
@@ -179,3 +180,75 @@ def test_other_options_are_those_of_the_standard_library() -> None:
 
     assert Ordered(1) < Ordered(2)
     assert not hasattr(Ordered(1), "__dict__")
+
+
+@records.dataclass(frozen=True)
+class Point:
+    x: int
+    y: int = 0
+    hidden: str = field(default="", repr=False)
+
+
+@records.dataclass(frozen=True)
+class Holder:
+    points: Sequence[object]
+    text: str = ""
+
+
+@records.dataclass(frozen=True)
+class Named:
+    x: int
+
+    def __repr__(self) -> str:
+        return "own"
+
+
+class HeldPair(NamedTuple):
+    first: Holder
+    second: int = 0
+
+
+@records.dataclass(frozen=True, slots=True)
+class Slotted(Point):
+    z: int = 1
+
+
+def test_a_short_record_is_shown_as_ever() -> None:
+    assert repr(Point(1, hidden="no")) == "Point(x=1, y=0)"
+    assert repr(Slotted(1)) == "Slotted(x=1, y=0, z=1)"
+    assert repr(Named(1)) == "own"
+
+
+@pytest.mark.parametrize("value", [
+    Holder(tuple(Point(n) for n in range(1000))), Holder((), "a\n" * 500), Holder((Point(0),), "x" * 100000)])
+def test_a_long_one_is_one_line(value: Holder) -> None:
+    line = repr(value)
+    assert len(line) <= LONGEST
+    assert "\n" not in line
+    assert line.startswith("Holder(points=(")
+    assert line.endswith(")")
+    assert "..." in line
+
+
+def test_a_record_that_holds_itself_ends() -> None:
+    held: list[object] = []
+    holder = Holder(held)
+    held.append(holder)
+    assert repr(holder) == "Holder(points=[...], text='')"
+
+
+def test_many_fields_are_cut_at_the_end() -> None:
+    wide = records.dataclass(type("Wide", (), {"__annotations__": {f"field_{n}": int for n in range(60)}}))
+    line = repr(wide(*range(60)))
+    assert len(line) == LONGEST
+    assert line.endswith("...)")
+
+
+def test_keys_tell_apart_what_lines_do_not() -> None:
+    first, second = (Holder(tuple(Point(n) for n in (*range(100), last))) for last in (1, 2))
+    assert repr(first) == repr(second)
+    assert whole(first) != whole(second)
+    assert whole([{"a": first}]) != whole([{"a": second}])
+    assert whole(HeldPair(first)) != whole(HeldPair(second))
+    assert whole(((1,), [2], {"k": Point(3)})) == "((1,), [2], {'k': Point(x=3, y=0)},)"
+    assert whole(frozenset({Point(2), Point(1)})) == "{Point(x=1, y=0), Point(x=2, y=0)}"

@@ -17,7 +17,6 @@ from polysched.records import dataclass
 from polysched.scop.provided import provided
 from polysched.scop.scop import Scop, union_map
 from polysched.scop.shown import Shown
-from polysched.target.one_line import OneLine
 
 if TYPE_CHECKING:
     from polysched.dependence.questions.blocks import LoopBlocks
@@ -33,7 +32,7 @@ class DependenceKind(Enum):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Dependence(OneLine):
+class Dependence:
     """The dependence between two access references.
 
     Parameters

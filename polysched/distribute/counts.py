@@ -9,11 +9,10 @@ import islpy as isl
 from polysched.distribute.distribution import Distributed
 from polysched.records import dataclass
 from polysched.scop.points import fix_parameters
-from polysched.target.one_line import OneLine
 
 
 @dataclass(frozen=True, kw_only=True)
-class InstanceCount(OneLine):
+class InstanceCount:
     """Instances of all ranks together.
 
     Parameters

@@ -16,11 +16,10 @@ from polysched.distribute.shares import Shares
 from polysched.errors import UnsupportedScopError
 from polysched.records import dataclass
 from polysched.scop.scop import Access, AccessKind, Scop, Statement
-from polysched.target.one_line import OneLine
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Message(OneLine):
+class Message:
     """The elements of one array that a rank sends to another at the end of a step.
 
     Parameters
@@ -38,7 +37,7 @@ class Message(OneLine):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Gathered(OneLine):
+class Gathered:
     """The elements of one array that a rank wrote last: what the others lack when the region ends.
 
     Parameters

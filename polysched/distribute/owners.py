@@ -13,7 +13,6 @@ import islpy as isl
 from polysched.errors import UsageError
 from polysched.records import dataclass
 from polysched.scop.scop import Scop, Statement
-from polysched.target.one_line import OneLine
 
 FIRST, END, RANK = "polysched_first", "polysched_end", "polysched_rank"
 TO_FIRST, TO_END, TO_RANK = "polysched_to_first", "polysched_to_end", "polysched_to_rank"
@@ -21,7 +20,7 @@ _OUT, _SET = isl.dim_type.out, isl.dim_type.set
 
 
 @dataclass(frozen=True, kw_only=True)
-class Partition(OneLine):
+class Partition:
     """How the coordinates of an axis are dealt out to ranks.
 
     Parameters

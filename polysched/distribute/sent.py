@@ -15,14 +15,13 @@ from polysched.distribute.steps import step_names
 from polysched.errors import UsageError
 from polysched.records import dataclass
 from polysched.scop.points import fix_parameters, points_of
-from polysched.target.one_line import OneLine
 
 NAMED = 4
 """Elements that a message names one by one, where they are no box."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sent(OneLine):
+class Sent:
     """What one rank sends to another at the end of one step.
 
     Parameters
@@ -48,7 +47,7 @@ class Sent(OneLine):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Run(OneLine):
+class Run:
     """Instances that a rank runs in a step.
 
     Parameters

@@ -25,11 +25,10 @@ from polysched.distribute.steps import Step
 from polysched.errors import IllegalScheduleError, UsageError
 from polysched.records import dataclass
 from polysched.scop.scop import Scop
-from polysched.target.one_line import OneLine
 
 
 @dataclass(frozen=True, kw_only=True)
-class TimeTile(OneLine):
+class TimeTile:
     """How many steps a rank runs between two exchanges, and how far values travel in one.
 
     Parameters

@@ -14,14 +14,13 @@ from polysched.records import dataclass
 from polysched.scop.provided import provided
 from polysched.scop.scop import Scop
 from polysched.scop.shown import Shown
-from polysched.target.one_line import OneLine
 from polysched.target.target import Target, host
 from polysched.tiling.tiled_schedule import TiledSchedule
 from polysched.tiling.tree.light_iterations import team_iterations
 
 
 @dataclass(frozen=True, kw_only=True)
-class EmitOptions(OneLine):
+class EmitOptions:
     """What the emitted C may use.
 
     Parameters

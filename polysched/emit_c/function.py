@@ -20,14 +20,13 @@ from polysched.records import dataclass
 from polysched.scop.body import OF_PARTS, Call, statement_expressions, walk
 from polysched.scop.scop import Array, Scop, Storage
 from polysched.scop.signature import FunctionParameter, FunctionSignature, ParameterKind
-from polysched.target.one_line import OneLine
 from polysched.tiling.tiled_schedule import TiledSchedule
 
 _BFLOAT16 = re.compile(r"\b__bf16\b")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class CFunction(OneLine):
+class CFunction:
     """A C function that runs a Scop.
 
     Parameters

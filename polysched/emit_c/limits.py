@@ -22,7 +22,7 @@ class EmitLimits:
     least_seconds: float = constant(
         2e-7, unit="s", source="of a region as written: in a shorter one, tests of sizes and partial vectors cost "
                                "what is gained")
-    small_size: int = constant(
+    timed_size: int = constant(
         64, unit="iterations", source="the size of all parameters for which the statements are timed as written")
     model_operations: int = constant(2_000_000, unit="isl operations", source="to time the statements as written")
 
@@ -116,7 +116,7 @@ class EmitLimits:
         source="kept with their answers: those of some dozen codes of a program")
 
     # loop_ir/subscript_cases.py
-    most_rounds: int = constant(
+    most_quotients: int = constant(
         3, unit="quotients", source="of a subscript that goes round, `(i + 2 * n - 1) % n`; each is a comparison")
 
     # nests/array_contraction.py
@@ -194,7 +194,7 @@ class EmitLimits:
                                "sums as two pipes of four cycles want")
 
     # register_tiles/shared_rows.py
-    loop_instructions: int = constant(
+    sum_step_instructions: int = constant(
         5, unit="instructions", source="of a step of a sum in a loop: counters, addresses, what fetches ahead")
     most_sums_beside_rows_share: float = constant(
         5 / 8, unit="1", source="of the registers, for sums beside elements that the next iteration reads again")

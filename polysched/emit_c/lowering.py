@@ -15,12 +15,11 @@ from polysched.emit_c.passes import CODE, STRUCTURE, LoopPass, run_passes
 from polysched.emit_c.scalar_code.heap import fits_stack, is_expanded
 from polysched.records import dataclass
 from polysched.scop.scop import Array, Scop
-from polysched.target.one_line import OneLine
 from polysched.tiling.tiled_schedule import TiledSchedule
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scan(OneLine):
+class Scan:
     """The loops of a tiled schedule before anything is done to them.
 
     Parameters
@@ -47,7 +46,7 @@ def scan(tiled: TiledSchedule, *, max_operations: int = EmitOptions.max_operatio
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Lowered(OneLine):
+class Lowered:
     """A region as it will be printed, before it is text.
 
     Parameters

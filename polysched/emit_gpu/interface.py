@@ -13,14 +13,13 @@ from polysched.emit_gpu.opencl_runtime import RUNTIME as OPENCL_RUNTIME
 from polysched.emit_gpu.opencl_wheels import wheel_flags
 from polysched.errors import UsageError
 from polysched.records import dataclass
-from polysched.target.one_line import OneLine
 
 CUDA_ON_CPU = Path(__file__).parent / "cuda_on_cpu"
 """Headers that stand in for NVIDIA's and run the kernels on the CPU."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Interface(OneLine):
+class Interface:
     """A language of devices.
 
     Parameters

@@ -20,11 +20,10 @@ from polysched.gpu.instances import fixed, image_of
 from polysched.gpu.mapping import GpuMapping, Launch, Phase
 from polysched.gpu.staging import Names
 from polysched.records import dataclass
-from polysched.target.one_line import OneLine
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class KernelLoops(OneLine):
+class KernelLoops:
     """What a work item runs.
 
     Parameters

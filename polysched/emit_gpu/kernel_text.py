@@ -22,7 +22,6 @@ from polysched.records import dataclass
 from polysched.scop.body import ParameterRef, statement_expressions, walk
 from polysched.scop.dtypes import BOOL, UINT8, DType
 from polysched.scop.scop import Array, Scop
-from polysched.target.one_line import OneLine
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +43,7 @@ class Argument:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Kernel(OneLine):
+class Kernel:
     """A kernel as text.
 
     Parameters

@@ -27,7 +27,6 @@ from polysched.gpu.mapping import GpuMapping, Launch, Phase
 from polysched.gpu.staging import Names, elements_in_tile, item_in_phase, steps_of, touched
 from polysched.records import dataclass
 from polysched.scop.scop import AccessKind, Scop, Statement
-from polysched.target.one_line import OneLine
 
 ITEM = "item"
 """What the number of a work item in its block is called, unless the program has the name."""
@@ -37,7 +36,7 @@ LANE = "lane"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class StagedTile(OneLine):
+class StagedTile:
     """A box of an array in shared memory.
 
     Parameters
@@ -53,7 +52,7 @@ class StagedTile(OneLine):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Kept(OneLine):
+class Kept:
     """An element that a variable of the work item holds.
 
     Parameters
@@ -93,7 +92,7 @@ class TeamResult:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class PhaseLoops(OneLine):
+class PhaseLoops:
     """A phase of a work item.
 
     Parameters

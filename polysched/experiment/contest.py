@@ -33,7 +33,6 @@ from polysched.measure.timing.cold_cache import flush_for
 from polysched.measure.timing.race import in_turn
 from polysched.measure.timing.statistics import Sample
 from polysched.records import dataclass
-from polysched.target.one_line import OneLine
 
 TURN_SECONDS = 0.02
 MOST_CALLS = 40
@@ -47,7 +46,7 @@ CONTRACTION_FACTOR = 100.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Program(OneLine):
+class Program:
     """How to start a contestant.
 
     Parameters
@@ -63,7 +62,7 @@ class Program(OneLine):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Contender(OneLine):
+class Contender:
     """A variant before the contest.
 
     Parameters
@@ -86,7 +85,7 @@ class Contender(OneLine):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rules(OneLine):
+class Rules:
     """How a contest is run.
 
     Parameters

@@ -28,11 +28,10 @@ from polysched.measure.processes.child_side import PR_SET_PDEATHSIG
 from polysched.measure.processes.perf_counters import PerfCounters, counted
 from polysched.measure.timing.cold_cache import FlushMemory, flush_from
 from polysched.records import dataclass
-from polysched.target.one_line import OneLine
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Entry(OneLine):
+class Entry:
     """A variant that is ready to run.
 
     Parameters

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from polysched.records import dataclass
-from polysched.target.one_line import OneLine
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -20,7 +19,7 @@ Report: TypeAlias = Callable[[str], None]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Case(OneLine):
+class Case:
     """One thing to measure; it runs in a process of its own.
 
     Parameters
@@ -34,7 +33,7 @@ class Case(OneLine):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings(OneLine):
+class Settings:
     """What holds for all cases of a run.
 
     Parameters
@@ -75,7 +74,7 @@ def _no_objection(records: Sequence[Record]) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Experiment(OneLine):
+class Experiment:
     """The value `EXPERIMENT` of a `run.py`.
 
     Parameters

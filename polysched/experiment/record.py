@@ -15,7 +15,6 @@ from polysched.experiment.definition import Case, Settings
 from polysched.measure.json_lines import append_line, read_lines
 from polysched.measure.timing.machine import Machine, describe_conditions, describe_machine, git_revision, versions
 from polysched.records import dataclass
-from polysched.target.one_line import OneLine
 
 FORMAT_VERSION = 1
 KIND = "experiment"
@@ -23,7 +22,7 @@ DONE = "done"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Record(OneLine):
+class Record:
     """What became of one case.
 
     Parameters

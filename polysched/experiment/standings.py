@@ -11,7 +11,6 @@ from typing import Any
 from polysched.measure.measurement import Build
 from polysched.measure.timing.statistics import Interval, Sample, median_interval
 from polysched.records import dataclass
-from polysched.target.one_line import OneLine
 
 
 class Status(Enum):
@@ -25,7 +24,7 @@ class Status(Enum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class VariantTimes(OneLine):
+class VariantTimes:
     """One variant of a workload.
 
     Parameters
@@ -80,7 +79,7 @@ class VariantTimes(OneLine):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Standings(OneLine):
+class Standings:
     """All variants of one workload, timed in alternation."""
 
     variants: tuple[VariantTimes, ...]

@@ -17,7 +17,6 @@ from polysched.scheduling.schedule import Schedule
 from polysched.scop.scop import Scop, Statement
 from polysched.scop.shown import Shown
 from polysched.target.gpus import Gpu
-from polysched.target.one_line import OneLine
 from polysched.tensorize.description.intrinsic import Intrinsic
 
 
@@ -132,7 +131,7 @@ class TimeTiles:
 
 
 @dataclass(frozen=True, kw_only=True)
-class BlockChoice(OneLine):
+class BlockChoice:
     """What the sizes of a block were chosen from.
 
     Parameters
@@ -162,7 +161,7 @@ class BlockChoice(OneLine):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Launch(OneLine):
+class Launch:
     """A kernel: what one work item runs, in the order of the schedule.
 
     A work item has the instances of the domain at one value of every loop of the host, and at its points.
@@ -241,7 +240,7 @@ class Launch(OneLine):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class HostLoop(OneLine):
+class HostLoop:
     """A loop of the host: the values of `function`, ascending, and for each what is inside."""
 
     function: isl.UnionPwAff
@@ -249,7 +248,7 @@ class HostLoop(OneLine):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class HostSequence(OneLine):
+class HostSequence:
     """Parts one after the other."""
 
     parts: tuple[HostNode, ...]

@@ -8,7 +8,6 @@ from polysched.errors import UsageError
 from polysched.gpu.limits import LIMITS
 from polysched.records import dataclass
 from polysched.target.gpus import find_gpus
-from polysched.target.one_line import OneLine
 
 BLOCKS = {1: (LIMITS.block_1d,), 2: (LIMITS.block_2d_x, LIMITS.block_2d_y),
           3: (LIMITS.block_2d_x, LIMITS.block_3d_y, LIMITS.block_3d_z)}
@@ -25,7 +24,7 @@ order; with tf32 float operands lose 13 bits."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class GpuOptions(OneLine):
+class GpuOptions:
     """What a user can choose about the mapping to a device.
 
     Parameters

@@ -16,11 +16,10 @@ from polysched.records import dataclass
 from polysched.scop.budget import with_budget
 from polysched.scop.points import isl_value
 from polysched.scop.scop import Access, AccessKind, Array, Scop, Statement
-from polysched.target.one_line import OneLine
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class DeviceArray(OneLine):
+class DeviceArray:
     """An array as the device has it.
 
     Parameters

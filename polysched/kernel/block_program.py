@@ -19,6 +19,7 @@ from polysched.kernel.specialisation import Specialisation, array_arguments
 from polysched.kernel.triton_compiling import triton_resources
 from polysched.pipeline import Optimized
 from polysched.pipeline.options import PipelineOptions
+from polysched.records import shortened
 from polysched.scheduling.schedule import Schedule
 from polysched.scop.block_frontend import BlockSource, loops_of, read_block_program, refuse_races, triton_text
 from polysched.scop.block_frontend.loops import Loops
@@ -27,7 +28,6 @@ from polysched.scop.python_frontend import extract
 from polysched.scop.python_frontend.signature import ArgumentType, ArrayType, ScalarType, bound_arguments
 from polysched.scop.python_frontend.source import FunctionSource
 from polysched.scop.scop import Scop
-from polysched.target.one_line import shortened
 
 TRITON = "triton"
 """The target that is no device of ours: its compiler is Triton's."""

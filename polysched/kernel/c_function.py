@@ -22,11 +22,11 @@ from polysched.kernel.given_arrays import as_numpy
 from polysched.kernel.limits import LIMITS
 from polysched.kernel.passed_values import address_of, buffer, element_type, number_in, number_memory
 from polysched.measure.programs.c_integers import evaluate
+from polysched.records import shortened
 from polysched.scop.dtypes import C_BY_NAME
 from polysched.scop.points import with_sizes
 from polysched.scop.signature import ParameterKind
 from polysched.target.newest import Newest
-from polysched.target.one_line import shortened
 
 MOST_SHAPES = LIMITS.kept_shapes
 

@@ -28,7 +28,6 @@ from polysched.kernel.specialisation import Specialisation
 from polysched.pipeline.recipe import Recipe
 from polysched.records import dataclass
 from polysched.target import build_cache
-from polysched.target.one_line import OneLine
 
 if TYPE_CHECKING:
     from polysched.search.clients.raced_calls import Call
@@ -50,7 +49,7 @@ class Code(Enum):
 
 
 @dataclass(frozen=True)
-class Choice(OneLine):
+class Choice:
     """What calls of about one size run.
 
     Parameters

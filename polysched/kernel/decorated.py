@@ -23,13 +23,13 @@ from polysched.kernel.specialisation import Specialisation, array_arguments
 from polysched.kernel.timing import KernelTiming, time_call
 from polysched.pipeline import Optimized
 from polysched.pipeline.options import PipelineOptions
+from polysched.records import shortened
 from polysched.scheduling.schedule import Schedule
 from polysched.scop.python_frontend import PythonScop, extract
 from polysched.scop.python_frontend.environment import OuterNames, identity
 from polysched.scop.python_frontend.signature import ArgumentType, ArrayType, argument_types, bound_arguments
 from polysched.scop.python_frontend.source import FunctionSource, read_source
 from polysched.scop.scop import Scop
-from polysched.target.one_line import shortened
 from polysched.tensorize.decision import may_gain
 from polysched.tensorize.options import DEFAULT
 

@@ -22,11 +22,11 @@ from polysched.kernel.passed_values import Taken, address_of, empty_result, memo
 from polysched.kernel.sizes_from_shapes import sizes_of_shapes
 from polysched.pipeline import Optimized
 from polysched.pipeline.options import PipelineOptions
+from polysched.records import shortened, whole
 from polysched.scheduling.schedule import Schedule
 from polysched.scop.scop import Array, Scop, Storage
 from polysched.scop.serialise import scop_to_json
 from polysched.target.newest import Newest
-from polysched.target.one_line import shortened
 
 MOST_SHAPES = LIMITS.kept_shapes
 
@@ -204,8 +204,8 @@ def _returned(made: Mapping[str, np.ndarray], arguments: Sequence[Any]) -> Any:
 
 def _key_parts(scop: Scop, options: PipelineOptions) -> dict[str, object]:
     """What the code of a Scop depends on, as plain values."""
-    return {"scop": scop_to_json(scop), "parameters": [repr(p) for p in scop.parameters],
+    return {"scop": scop_to_json(scop), "parameters": [whole(p) for p in scop.parameters],
             "arrays": [(a.c_element, a.c_extents, a.constant, a.restrict, a.dead_after) for a in scop.arrays],
-            "bodies": [repr(s.body) for s in scop.statements],
-            "accesses": [(str(a.relation), repr(a.subscripts), a.exact) for s in scop.statements for a in s.accesses],
+            "bodies": [whole(s.body) for s in scop.statements],
+            "accesses": [(str(a.relation), whole(a.subscripts), a.exact) for s in scop.statements for a in s.accesses],
             "flags": list(FLAGS), "options": options.differences()}

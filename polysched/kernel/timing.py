@@ -15,11 +15,10 @@ from polysched.errors import UsageError, WrongResultError
 from polysched.kernel.specialisation import Specialisation
 from polysched.measure.timing.race import pairs
 from polysched.records import dataclass
-from polysched.target.one_line import OneLine
 
 
 @dataclass(frozen=True)
-class KernelTiming(OneLine):
+class KernelTiming:
     """What was measured.
 
     Parameters

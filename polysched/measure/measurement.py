@@ -12,14 +12,13 @@ from polysched.measure.timing.statistics import Timing
 from polysched.records import dataclass
 from polysched.scop.provided import provided
 from polysched.scop.shown import Shown
-from polysched.target.one_line import OneLine
 
 FORMAT_VERSION = 2
 """1: the first. 2: `listings` and `peaks`, for reports."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Verification(OneLine):
+class Verification:
     """The comparison of the transformed code's results with the untransformed code's.
 
     Parameters
@@ -63,7 +62,7 @@ class Verification(OneLine):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Work(OneLine):
+class Work:
     """What the regions do at one size, counted from their domains and accesses.
 
     Parameters

@@ -40,7 +40,6 @@ from polysched.scop.dtypes import part_of
 from polysched.scop.scop import Scop
 from polysched.scop.signature import FunctionSignature
 from polysched.target import Compiler, find_compiler
-from polysched.target.one_line import OneLine
 
 logger = logging.getLogger(__name__)
 
@@ -48,7 +47,7 @@ CHILD_MODULE = "polysched.measure.timing.paired_run"
 
 
 @dataclass(frozen=True, kw_only=True)
-class MeasureOptions(OneLine):
+class MeasureOptions:
     """How to compile, verify and time.
 
     Parameters
@@ -87,7 +86,7 @@ class MeasureOptions(OneLine):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Subject(OneLine):
+class Subject:
     """The function that is measured: what stood in the file, and what it became.
 
     Parameters
@@ -142,11 +141,14 @@ def compare_and_time(subject: Subject, given_sizes: Mapping[str, int], *, option
 
     Raises
     ------
-    UsageError : the sizes or the function's parameters do not allow a run.
+    UsageError : the sizes or the function's parameters do not allow a run, or the transformed text is a region alone.
     CompileError : one of the versions does not compile.
     """
     options = options or MeasureOptions()
     signature = subject.signature
+    if subject.transformed_text.lstrip().startswith("{"):
+        raise UsageError("the transformed text is a region, and no C file", where=location(subject.scops[0]),
+                         witness="it begins with `{`", hint="polysched.optimize(scop).subject() has the whole file")
     size = choose_size(subject.scops, given_sizes)
     compiler = find_compiler(options.cc)
     threads = options.threads or available_cores()

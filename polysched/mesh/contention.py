@@ -22,11 +22,10 @@ import numpy as np
 from polysched.errors import UsageError
 from polysched.mesh.target import MeshTarget
 from polysched.records import dataclass
-from polysched.target.one_line import OneLine
 
 
 @dataclass(frozen=True, kw_only=True)
-class Router(OneLine):
+class Router:
     """What a packet takes on an empty mesh, in cycles.
 
     Parameters
@@ -46,7 +45,7 @@ class Router(OneLine):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Latency(OneLine):
+class Latency:
     """Of the packets of a traffic, on average.
 
     Parameters

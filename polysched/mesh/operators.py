@@ -16,13 +16,12 @@ from polysched.mesh.limits import LIMITS
 from polysched.records import dataclass
 from polysched.scop.shown import Shown
 from polysched.target.json_record import read_record
-from polysched.target.one_line import OneLine
 
 CUTS = ("cells", "rows", "columns")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Operator(OneLine):
+class Operator:
     """What one rectangle of cores computes again and again.
 
     Parameters
@@ -49,7 +48,7 @@ class Operator(OneLine):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Message(OneLine):
+class Message:
     """What one operator sends to another for one item.
 
     Parameters

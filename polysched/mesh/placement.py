@@ -16,11 +16,10 @@ from polysched.records import dataclass
 from polysched.scop.html import drawing, preformatted
 from polysched.scop.provided import provided
 from polysched.scop.shown import Shown
-from polysched.target.one_line import OneLine
 
 
 @dataclass(frozen=True)
-class Route(OneLine):
+class Route:
     """How the pieces of a message travel.
 
     Parameters
@@ -34,7 +33,7 @@ class Route(OneLine):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Figure(OneLine):
+class Figure:
     """A predicted figure, and what no placement is below.
 
     Parameters

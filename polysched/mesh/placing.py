@@ -22,7 +22,6 @@ from polysched.mesh.shaping import choices_as_fast, reshaped
 from polysched.mesh.target import MeshTarget, cores_left, cut_off
 from polysched.mesh.traffic import Traffic
 from polysched.records import dataclass
-from polysched.target.one_line import OneLine
 
 if TYPE_CHECKING:
     from polysched.graph.planning.plan import Plan
@@ -36,7 +35,7 @@ _PACKERS: dict[str, tuple[Packer, ...]] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlaceOptions(OneLine):
+class PlaceOptions:
     """How operators are placed.
 
     Parameters

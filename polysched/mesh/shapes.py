@@ -14,11 +14,10 @@ from polysched.mesh.limits import LIMITS
 from polysched.mesh.operators import Message, Operator, OperatorGraph
 from polysched.mesh.target import MeshTarget
 from polysched.records import dataclass
-from polysched.target.one_line import OneLine
 
 
 @dataclass(frozen=True, order=True)
-class Shape(OneLine):
+class Shape:
     """A rectangle of cores for an operator, without its position.
 
     Parameters
@@ -45,7 +44,7 @@ class Shape(OneLine):
 
 
 @dataclass(frozen=True, order=True)
-class Rectangle(OneLine):
+class Rectangle:
     """Cores of an operator.
 
     Parameters

@@ -26,14 +26,13 @@ from polysched.records import dataclass
 from polysched.scop import all_from_c_file, from_c_file
 from polysched.scop.c_frontend.detection.left_loops import left_line
 from polysched.scop.scop import Scop
-from polysched.target.one_line import OneLine
 from polysched.tiling.planning.by_hand import refuse_unused
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class TransformedFile(OneLine):
+class TransformedFile:
     """A C file with all its regions replaced.
 
     Parameters

@@ -13,14 +13,13 @@ from polysched.gpu import GpuOptions
 from polysched.gpu.scratchpad.options import ScratchpadOptions
 from polysched.pipeline.short_options import SHORT, Short, ShortOptions, by_part
 from polysched.pipeline.source_options import SourceOptions
-from polysched.records import dataclass
+from polysched.records import dataclass, shortened, whole
 from polysched.scheduling import ALGORITHMS, SchedulerOptions, Strategy
 from polysched.scheduling.primitives.requests import UseInstruction
 from polysched.scheduling.primitives.step import Step
 from polysched.scop.scop import Scop
 from polysched.target import Target
 from polysched.target.gpus import find_gpus
-from polysched.target.one_line import shortened, whole
 from polysched.target.scratchpads import SCRATCHPADS
 from polysched.tensorize.decision import may_gain
 from polysched.tensorize.instruction_choice import InstructionChoice

@@ -11,11 +11,10 @@ from typing import Any, Literal, NoReturn
 from polysched.errors import UsageError
 from polysched.pipeline.limits import LIMITS
 from polysched.pipeline.options import BEST, PipelineOptions
-from polysched.records import dataclass
+from polysched.records import dataclass, shortened, whole
 from polysched.scheduling.primitives.step import LARGEST, Step
 from polysched.scheduling.primitives.stored import step_from_json
 from polysched.scheduling.strategy import Strategy
-from polysched.target.one_line import shortened, whole
 from polysched.tensorize.instruction_choice import InstructionChoice
 from polysched.tensorize.options import DEFAULT, NONE, TensorizeOptions
 from polysched.tiling.options import BandOptions, TilingOptions

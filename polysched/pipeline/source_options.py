@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from polysched.records import dataclass
-from polysched.target.one_line import OneLine
 
 
 @dataclass(frozen=True, kw_only=True)
-class SourceOptions(OneLine):
+class SourceOptions:
     """How a C file is read.
 
     Parameters

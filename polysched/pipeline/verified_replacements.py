@@ -27,11 +27,10 @@ from polysched.errors import (
 from polysched.measure.bit_for_bit.check import STRAYED, UNREACHED, CheckOutcome, Difference, run_checks
 from polysched.measure.processes.building import DEFAULT_FLAGS
 from polysched.pipeline.replacement_runs import OUTSIDE, Run, checks_of, preparation_of, runs_of
-from polysched.records import dataclass
+from polysched.records import dataclass, whole
 from polysched.scop.scop import Scop
 from polysched.target import Compiler, find_compiler
 from polysched.target.build_cache import entry_key, find_or_build, forget, found
-from polysched.target.one_line import whole
 from polysched.tensorize.called import CalledProgram
 from polysched.tensorize.decision import Decision
 from polysched.tensorize.emission.emulated_library import emulated_library

@@ -12,13 +12,12 @@ from polysched.measure.timing.machine import Machine
 from polysched.measure.timing.peak import Peaks
 from polysched.measure.timing.statistics import Interval
 from polysched.records import dataclass
-from polysched.target.one_line import OneLine
 
 ORIGINAL, OURS = "original", "polysched"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Variant(OneLine):
+class Variant:
     """One program that computes the same as the reference.
 
     Parameters
@@ -50,7 +49,7 @@ class Variant(OneLine):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TileTime(OneLine):
+class TileTime:
     """One tile of a kernel: its edges, and its seconds as measured (median) and as predicted."""
 
     edges: tuple[int, ...]
@@ -60,7 +59,7 @@ class TileTime(OneLine):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Provenance(OneLine):
+class Provenance:
     """Where a result came from.
 
     Parameters
@@ -81,7 +80,7 @@ class Provenance(OneLine):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Entry(OneLine):
+class Entry:
     """One result.
 
     Parameters

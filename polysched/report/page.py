@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from polysched.measure.timing.statistics import ratio_text
 from polysched.report.code import c_html, code_styles
 from polysched.report.entry import Entry
 from polysched.report.extras import required
@@ -33,7 +34,7 @@ def page_html(results: Results, *, title: str) -> str:
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True,
                                      lstrip_blocks=True)
     safe = required("markupsafe").Markup
-    for filter_ in (seconds_text, size_text, anchor):
+    for filter_ in (ratio_text, seconds_text, size_text, anchor):
         environment.filters[filter_.__name__] = filter_
     environment.filters["code"] = lambda text: safe(c_html(str(text)))
     environment.globals["quantity"] = quantity

@@ -16,14 +16,13 @@ from polysched.records import dataclass
 from polysched.report.entry import Entry
 from polysched.report.from_measurements import entries_of_measurements
 from polysched.report.from_records import entry_of_record
-from polysched.target.one_line import OneLine
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
 @dataclass(frozen=True, kw_only=True)
-class Results(OneLine):
+class Results:
     """The results of some files.
 
     Parameters

@@ -27,7 +27,6 @@ from polysched.runtime.scheduler_rows import SERVE, JobRow, Options, Told
 from polysched.runtime.scheduler_source import SCHEDULER
 from polysched.scop.shown import Shown
 from polysched.target import Target, find_compiler, host
-from polysched.target.one_line import OneLine
 
 _ONE_AT_A_TIME = Lock()
 _NO_THREAD = "can't start new thread"
@@ -37,7 +36,7 @@ _NO_REST = 2
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Job(OneLine):
+class Job:
     """What is run again and again.
 
     Parameters
@@ -98,7 +97,7 @@ def _is_count(value: Any, most: int) -> bool:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ServeOptions(OneLine):
+class ServeOptions:
     """How jobs share the cores.
 
     Parameters
@@ -136,7 +135,7 @@ class ServeOptions(OneLine):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class JobResult(OneLine):
+class JobResult:
     """What became of a job.
 
     Parameters

@@ -15,7 +15,6 @@ from math import prod
 from urllib.parse import quote, unquote
 
 from polysched.records import dataclass
-from polysched.target.one_line import OneLine
 
 
 class Role(Enum):
@@ -72,7 +71,7 @@ class Copy:
 
 
 @dataclass(frozen=True, kw_only=True)
-class LoopMark(OneLine):
+class LoopMark:
     """Properties of the loop below a mark node.
 
     Parameters

@@ -6,14 +6,13 @@ from polysched.errors import UsageError
 from polysched.records import dataclass
 from polysched.scheduling.limits import LIMITS
 from polysched.scop.budget import ISL_OPERATIONS, in_words
-from polysched.target.one_line import OneLine
 from polysched.target.target import LINE_BYTES, Target
 
 FUSION_POLICIES = ("none", "smart", "max", "typed", "cost")
 
 
 @dataclass(frozen=True, kw_only=True)
-class SchedulerOptions(OneLine):
+class SchedulerOptions:
     """What a user can choose about an automatic scheduler.
 
     Parameters

@@ -18,7 +18,6 @@ from polysched.scheduling.tree.promises import check_promises, require_readable_
 from polysched.scop.provided import provided
 from polysched.scop.scop import Scop
 from polysched.scop.shown import Shown
-from polysched.target.one_line import OneLine
 
 STORED = "stored"
 
@@ -46,7 +45,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SolverReport(OneLine):
+class SolverReport:
     """What the scheduler did.
 
     Parameters

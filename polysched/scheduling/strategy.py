@@ -33,7 +33,6 @@ from polysched.errors import UsageError
 from polysched.records import dataclass
 from polysched.scheduling.limits import LIMITS
 from polysched.scheduling.options import FUSION_POLICIES
-from polysched.target.one_line import OneLine
 
 Wish = TypeVar("Wish")
 
@@ -108,7 +107,7 @@ class Dimension:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Strategy(OneLine):
+class Strategy:
     """How a schedule is to be found.
 
     Parameters

@@ -20,7 +20,6 @@ from polysched.scop.dtypes import DType
 from polysched.scop.provided import provided
 from polysched.scop.shown import Shown
 from polysched.scop.signature import FunctionSignature
-from polysched.target.one_line import OneLine
 
 
 class AccessKind(Enum):
@@ -40,7 +39,7 @@ class Storage(Enum):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Array(OneLine):
+class Array:
     """An array, or a scalar (no extents).
 
     Parameters
@@ -83,7 +82,7 @@ class Array(OneLine):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Access(OneLine):
+class Access:
     """One textual array reference of one statement.
 
     Parameters
@@ -118,7 +117,7 @@ class Access(OneLine):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Statement(OneLine):
+class Statement:
     """One statement of the program: a domain, a body and its accesses.
 
     Parameters
@@ -226,7 +225,7 @@ NEVER_GRANTED = frozenset({ROWS_IN_ORDER, INSIDE_ROWS, STEP_ROWS, SOME_ELEMENTS,
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Assumption(OneLine):
+class Assumption:
     """Something that the extraction took for granted.
 
     Parameters
@@ -297,7 +296,7 @@ class SteppedVariable:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SourceRegion(OneLine):
+class SourceRegion:
     """Where a Scop that came from C stands, so that the region can be replaced byte for byte.
 
     Parameters

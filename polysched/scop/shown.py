@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from polysched.target.one_line import shortened
+from polysched.records import shortened
 
 
 class _Printer(Protocol):

@@ -9,7 +9,6 @@ from enum import Enum
 
 from polysched.records import dataclass
 from polysched.scop.dtypes import DType
-from polysched.target.one_line import OneLine
 
 
 class ParameterKind(Enum):
@@ -47,7 +46,7 @@ class FunctionParameter:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FunctionSignature(OneLine):
+class FunctionSignature:
     """A function definition's head.
 
     Parameters

@@ -22,13 +22,12 @@ from polysched.pipeline.kept_stages import KeptStages, keeping, kept
 from polysched.pipeline.optimized import Optimized
 from polysched.pipeline.options import PipelineOptions
 from polysched.pipeline.recipe import Recipe, apply_recipe
-from polysched.records import dataclass
+from polysched.records import dataclass, whole
 from polysched.scop.scop import Scop
 from polysched.search.as_functions import BODY, file_of, function_of, in_a_file
 from polysched.search.identity import code_identity
 from polysched.search.limits import LIMITS
 from polysched.search.space import Proposal
-from polysched.target.one_line import whole
 
 
 @dataclass(frozen=True, kw_only=True)

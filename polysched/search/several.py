@@ -18,11 +18,10 @@ from polysched.search.tasks import Task, schedule, whole_seconds
 from polysched.search.trial import Trial
 from polysched.search.tuned import Tuned
 from polysched.search.tuning import Budget, Search
-from polysched.target.one_line import OneLine
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Weighted(OneLine):
+class Weighted:
     """One program of several.
 
     Parameters
@@ -37,7 +36,7 @@ class Weighted(OneLine):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class TunedAll(OneLine):
+class TunedAll:
     """What was found for several programs.
 
     Parameters

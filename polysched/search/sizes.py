@@ -22,11 +22,10 @@ from polysched.search.tuned import Tuned
 from polysched.search.tuning import Budget
 from polysched.search.tuning import tune as tune_at
 from polysched.search.variants import Variants, choose_variants
-from polysched.target.one_line import OneLine
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class TunedRange(OneLine):
+class TunedRange:
     """What was found for a range of sizes.
 
     Parameters

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import traceback
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
 from dataclasses import field, replace
 from functools import cached_property
@@ -156,7 +157,7 @@ class Explorer:
 
         Raises
         ------
-        UsageError : it makes something else than recipes.
+        UsageError : it makes something else than recipes, or ends in an error of another kind.
         """
         choose = self._chooser(answers)
         try:
@@ -164,6 +165,9 @@ class Explorer:
         except PolyschedError as error:
             self.rejections.add(Rejected(error.problem, error.witness or "", choose.trace))
             return None
+        except Exception as error:
+            raise UsageError("the template ends in an error", witness=_told(error),
+                             hint="it is a function (choose, dependences) -> polysched.search.Recipe") from error
         if not isinstance(made, Recipe):
             raise UsageError("the template makes no recipe", witness=repr(made)[:60],
                              hint="it is a function (choose, dependences) -> polysched.search.Recipe")
@@ -261,3 +265,9 @@ def distinct(proposals: Collection[Proposal]) -> tuple[Proposal, ...]:
 
 
 __all__ = ["Explorer", "Proposal", "RejectedError", "Row", "Space", "distinct"]
+
+
+def _told(error: Exception) -> str:
+    """An error of somebody's function in a line: its kind, its words, and where it was raised."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__}: {error} ({frame.filename}, line {frame.lineno})"

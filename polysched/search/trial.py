@@ -13,14 +13,13 @@ from polysched.pipeline.recipe import Recipe
 from polysched.records import dataclass
 from polysched.search.chooser import Trace
 from polysched.search.limits import LIMITS
-from polysched.target.one_line import OneLine
 
 Phase = Literal["search", "again", "confirm"]
 PHASES: tuple[Phase, ...] = ("search", "again", "confirm")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Trial(OneLine):
+class Trial:
     """One recipe that was built and judged.
 
     Parameters

@@ -44,7 +44,6 @@ from polysched.search.strategies import MakeStrategy, SearchStrategy
 from polysched.search.trial import Phase, Trial, choose, contenders, finalists
 from polysched.search.tuned import RANKING, Tuned
 from polysched.target import find_compiler
-from polysched.target.one_line import OneLine
 
 _LOG = logging.getLogger(__name__)
 AUTOMATIC = "automatic"
@@ -52,7 +51,7 @@ AUTOMATIC = "automatic"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Budget(OneLine):
+class Budget:
     """When a search ends; None is no limit.
 
     Parameters

@@ -11,11 +11,10 @@ from polysched.pipeline.recipe import Recipe
 from polysched.records import dataclass
 from polysched.scheduling.solving.cp_sat import cp_sat, new_model
 from polysched.search.limits import LIMITS
-from polysched.target.one_line import OneLine
 
 
 @dataclass(frozen=True, kw_only=True)
-class Variants(OneLine):
+class Variants:
     """Recipes that together serve all sampled sizes.
 
     Parameters

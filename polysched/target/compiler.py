@@ -20,7 +20,6 @@ from pathlib import Path
 
 from polysched.errors import CompileError, NoCompilerError
 from polysched.records import dataclass
-from polysched.target.one_line import OneLine
 
 SYSTEM_COMPILERS = ("gcc", "clang", "cc")
 CLANG_NAMES = ("clang", *(f"clang-{version}" for version in range(22, 13, -1)))
@@ -31,7 +30,7 @@ NO_COMPILER = ("no C compiler was found (tried $CC, gcc, clang, cc); install one
 
 
 @dataclass(frozen=True, kw_only=True)
-class Compiler(OneLine):
+class Compiler:
     """A C compiler that answered when it was asked for its version.
 
     Parameters

@@ -11,7 +11,6 @@ from math import log2
 
 from polysched.records import dataclass
 from polysched.target.constant import constant, constants
-from polysched.target.one_line import OneLine
 
 CALIBRATE = "polysched machine --calibrate FILE"
 REGISTER_BLOCKS = "experiments/blas"
@@ -22,7 +21,7 @@ MAY_BE_NOTHING = ("team_start_seconds", "row_cycles")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Costs(OneLine):
+class Costs:
     """What things cost on a machine.
 
     Cycles are those of `Target.frequency_hz`, lines those of `Target.line_bytes`.
@@ -137,6 +136,9 @@ class Costs(OneLine):
                "Rapids: 68 us with 256 bits, 106 with 512")
     call_cycles: float = constant(
         12, unit="cycles", source="a function of the C library on scalars: the fastest of them (glibc)")
+    library_operations_per_cycle: float = constant(
+        16, unit="operations/cycle",
+        source="of a library at best: two multiply-adds of four doubles; only ranks calls")
     unknown_statement_seconds: float = constant(
         2e-10, unit="s", source="a statement that no model knows: some instructions of a vector loop")
 

@@ -8,11 +8,10 @@ from dataclasses import replace
 
 from polysched.errors import UsageError
 from polysched.records import dataclass
-from polysched.target.one_line import OneLine
 
 
 @dataclass(frozen=True, kw_only=True)
-class Gpu(OneLine):
+class Gpu:
     """A GPU.
 
     Parameters

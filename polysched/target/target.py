@@ -18,7 +18,6 @@ from polysched.records import dataclass
 from polysched.target.constant import constant
 from polysched.target.costs import SHIPPED, Costs
 from polysched.target.limits import LIMITS
-from polysched.target.one_line import OneLine
 
 LINE_BYTES = LIMITS.line_bytes
 """Of a cache whose line nobody names; where a target is known, `Target.line_bytes` counts."""
@@ -33,7 +32,7 @@ No x86-64 server with full cores has more than 12 MB a core.
 
 
 @dataclass(frozen=True, kw_only=True)
-class CacheLevel(OneLine):
+class CacheLevel:
     """One level of data or unified cache.
 
     Parameters
@@ -62,7 +61,7 @@ class CacheLevel(OneLine):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CorePorts(OneLine):
+class CorePorts:
     """What one core can do per cycle, for the projected cost model.
 
     The defaults are those of a current wide x86-64 core (two fused multiply-add pipes of latency 4, two
@@ -86,7 +85,7 @@ PORTS = CorePorts()
 
 
 @dataclass(frozen=True, kw_only=True)
-class Target(OneLine):
+class Target:
     """A machine.
 
     Parameters

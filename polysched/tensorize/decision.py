@@ -14,7 +14,6 @@ from polysched.scop.body import Assign
 from polysched.scop.points import fix_parameters
 from polysched.scop.scop import Scop, Statement
 from polysched.target import Target
-from polysched.target.one_line import OneLine
 from polysched.tensorize.choice import best_few
 from polysched.tensorize.description.intrinsic import Intrinsic, Isa
 from polysched.tensorize.emission.any_size import emit_for_all_sizes, library_for_all_sizes
@@ -47,7 +46,7 @@ LEAST_WINDOWED = LIMITS.least_windowed_work
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Decision(OneLine):
+class Decision:
     """What was decided for one program.
 
     Parameters

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
-from polysched.records import dataclass
+from polysched.records import dataclass, whole
 from polysched.scop.body import Load, walk
 from polysched.target import Target
-from polysched.target.one_line import whole
 from polysched.tensorize.emission.plan import Plan, PlanChoice, Tiling, make_plan
 from polysched.tensorize.limits import LIMITS
 from polysched.tensorize.matching.mapping import Match

@@ -13,9 +13,9 @@ from functools import lru_cache
 from pathlib import Path
 
 from polysched.errors import NoCompilerError, OutputError
+from polysched.records import whole
 from polysched.target import find_compiler
 from polysched.target.build_cache import entry_key, find_or_build, forget, found
-from polysched.target.one_line import whole
 from polysched.target.processor import processor_flags
 from polysched.tensorize.conformance.conformance import Verdict, conformance
 from polysched.tensorize.description.intrinsic import Intrinsic

@@ -20,7 +20,6 @@ from polysched.records import dataclass
 from polysched.scop.body import Load, walk
 from polysched.scop.points import fix_parameters
 from polysched.scop.scop import Scop, union_set
-from polysched.target.one_line import OneLine
 from polysched.tensorize.emission.joined import Joined
 from polysched.tensorize.emission.plan import PlanChoice
 from polysched.tensorize.matching.any_size import GeneralMatch
@@ -41,7 +40,7 @@ class LoopAround:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class TensorizedProgram(OneLine):
+class TensorizedProgram:
     """The program in three parts; `before` and `after` are None where nothing is left.
 
     Parameters

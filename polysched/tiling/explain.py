@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from polysched.records import dataclass
 from polysched.scop.scop import Scop
-from polysched.target.one_line import OneLine
 from polysched.target.target import CacheLevel, Target
 from polysched.tiling.footprints.lower_bound import LowerBound, lower_bound, touched_elements
 from polysched.tiling.footprints.nest import Nest
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class LevelExplanation(OneLine):
+class LevelExplanation:
     """What one cache sees of a nest.
 
     Parameters
@@ -41,7 +40,7 @@ class LevelExplanation(OneLine):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class BandExplanation(OneLine):
+class BandExplanation:
     """Everything that was decided about a band, with its reasons.
 
     Parameters

@@ -8,7 +8,6 @@ from typing import Any, Literal
 
 from polysched.errors import UsageError
 from polysched.records import dataclass
-from polysched.target.one_line import OneLine
 from polysched.target.target import Target, host
 
 Edges = int | tuple[int, ...] | Literal["auto", "off"]
@@ -17,7 +16,7 @@ LARGEST_EDGE = 2**31 - 1   # of `int`, in which most programs count; longer loop
 
 
 @dataclass(frozen=True, kw_only=True)
-class BandOptions(OneLine):
+class BandOptions:
     """What a user decides for one band alone; None is what `TilingOptions` says for all bands.
 
     Parameters
@@ -46,7 +45,7 @@ class BandOptions(OneLine):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TilingOptions(OneLine):
+class TilingOptions:
     """How to tile.  Single values hold for every band that `bands` does not name.
 
     Parameters

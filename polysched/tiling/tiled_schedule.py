@@ -10,7 +10,6 @@ from polysched.records import dataclass
 from polysched.scheduling.schedule import Schedule
 from polysched.scop.provided import provided
 from polysched.scop.shown import Shown
-from polysched.target.one_line import OneLine
 from polysched.tiling.options import TilingOptions
 from polysched.tiling.planning.band_plan import BandPlan, Untiled
 from polysched.tiling.planning.by_hand import Unused
@@ -18,7 +17,7 @@ from polysched.tiling.shapes.split_tiles import Pieces
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class BandTiling(OneLine):
+class BandTiling:
     """What was done to one band.
 
     Parameters
@@ -48,7 +47,7 @@ class BandTiling(OneLine):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class OneAtATime(OneLine):
+class OneAtATime:
     """A tree with pieces of unknown width as loops are generated for it: one piece, and half a gap, at a time.
 
     Parameters

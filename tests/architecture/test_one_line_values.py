@@ -11,13 +11,12 @@ from enum import Enum
 from pathlib import Path
 
 import polysched
-from polysched.emit_c.loop_ir import index
+from polysched import errors, records
 from polysched.pipeline import PipelineOptions, optimize, transform_file
-from polysched.scop import body
+from polysched.records import LONGEST
 from polysched.scop.shown import Shown
 from polysched.target import host
 from polysched.target.gpus import GPUS
-from polysched.target.one_line import LONGEST, OneLine
 from polysched.tensorize.intrinsics.shipped import shipped
 from polysched.tiling import TilingOptions
 from polysched.tiling.explain import explanations
@@ -55,7 +54,7 @@ def public_classes() -> Iterator[type]:
 
 def bounded(kind: type) -> bool:
     """Whether the `repr` is one of those that cut a line, or that of plain objects."""
-    return kind.__repr__ in (Shown.__repr__, OneLine.__repr__, object.__repr__)
+    return kind.__repr__ in (Shown.__repr__, records._one_line, object.__repr__)
 
 
 def test_every_public_value_has_a_short_repr() -> None:
@@ -85,10 +84,20 @@ def test_a_value_of_every_stage(tmp_path: Path) -> None:
     assert {type(value) for value in found if len(repr(value)) > LONGEST} == set()
 
 
+def test_every_refusal_has_a_short_repr() -> None:
+    long = "a long one\n" * 200
+    for kind in vars(errors).values():
+        if inspect.isclass(kind) and issubclass(kind, errors.PolyschedError):
+            line = repr(kind(long, where=long, witness=long, hint=long))
+            assert len(line) <= LONGEST
+            assert "\n" not in line
+            assert line.startswith(f"{kind.__name__}(")
+
+
 def held(value: object, seen: set[int] | None = None) -> Iterator[object]:
-    """A value and all records in it, but for expressions: these are printed as C, and their `repr` is part of keys."""
+    """A value and all records in it."""
     seen = set() if seen is None else seen
-    if id(value) in seen or type(value).__module__ in (body.__name__, index.__name__):
+    if id(value) in seen:
         return
     seen.add(id(value))
     if isinstance(value, Mapping):

@@ -12,9 +12,9 @@ from polysched.kernel import kernel
 from polysched.pipeline import PipelineOptions, SourceOptions
 from polysched.pipeline.options import PARTS
 from polysched.pipeline.short_options import SHORT, Short, ShortOptions
+from polysched.records import LONGEST as LONGEST_REPR
 from polysched.scheduling import SchedulerOptions
 from polysched.target import CacheLevel, Target
-from polysched.target.one_line import LONGEST as LONGEST_REPR
 from polysched.tensorize.options import TensorizeOptions
 from polysched.tiling import BandOptions, TilingOptions
 

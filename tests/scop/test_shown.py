@@ -9,8 +9,8 @@ import pytest
 
 from polysched.pipeline import optimize
 from polysched.pipeline.options import PipelineOptions
+from polysched.records import LONGEST as LONGEST_REPR
 from polysched.scheduling.picture import draw_tiles
-from polysched.target.one_line import LONGEST as LONGEST_REPR
 from tests.measure.test_results import MEASUREMENT
 from tests.smooth import smooth
 

@@ -95,3 +95,13 @@ def test_a_template_that_makes_something_else_is_refused(made: object) -> None:
     with pytest.raises(UsageError, match="the template makes no recipe") as refused:
         next(explorer.enumerate())
     assert refused.value.witness == repr(made)[:60]
+
+
+def test_an_error_in_a_template_is_told_with_its_line():
+    def halved(choose, dependences):
+        return Recipe(tile=choose.one_of("edge", (32, 64)) // 0)
+    with pytest.raises(UsageError, match="the template ends in an error") as refused:
+        next(Explorer(halved, product(), OPTIONS).enumerate())
+    assert str(refused.value.witness).startswith("ZeroDivisionError: ")
+    assert f"{__file__}, line {halved.__code__.co_firstlineno + 1})" in str(refused.value.witness)
+    assert isinstance(refused.value.__cause__, ZeroDivisionError)

@@ -76,7 +76,7 @@ MATCHED = {   # body, unit
     "the result alone": (EACH + "V[i] = V[i] > 0 ? V[i] : 0;", "cut_below"),
 }
 REFUSED = {   # body, unit, words
-    "average without rounding": (EACH + "O[i] = (A[i] + B[i]) >> 1;", "average", "has not the form"),
+    "average without rounding": (EACH + "O[i] = (A[i] + B[i]) >> 1;", "average", "does not have the form"),
     "sum of averages": (EACH + "O[i] += (A[i] + B[i] + 1) >> 1;", "average",
                         "O[i] = (unsigned char)(O[i] + (A[i] + B[i] + 1 >> 1)) against O[i] = (A[i] + B[i] + 1) >> 1"),
     "average that wraps": (EACH + "O[i] = (uint8_t)(A[i] + B[i] + 1) >> 1;", "average", "in its own arithmetic"),
@@ -98,7 +98,7 @@ REFUSED = {   # body, unit, words
     "in place, again": ("for (int k = 0; k < 9; k++) for (int i = 0; i < 19; i++) A[i] = (A[i] + R[k][i] + 1) >> 1;",
                         "average", "again in every iteration of k"),
     "another constant": (EACH + "V[i] += 2;", "counter", "V[i] = V[i] + 2 against O[i] = 1 + O[i]"),
-    "swapped parts": (EACH + "W[i] = S[i][0] * T[i][0] - S[i][1] * T[i][1];", "pairs", "has not the form"),
+    "swapped parts": (EACH + "W[i] = S[i][0] * T[i][0] - S[i][1] * T[i][1];", "pairs", "does not have the form"),
 }
 
 

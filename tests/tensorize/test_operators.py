@@ -2,6 +2,7 @@
 
 import pytest
 
+from polysched.records import whole
 from polysched.tensorize import Extents, MatchOptions, Rule, find_intrinsic, match
 from polysched.tensorize.operators import OPERATORS
 
@@ -18,8 +19,8 @@ def test_counts(name: str) -> None:
     sound = match(scop, UNIT)
     assert (narrow.count, sound.count) == (AMOS[name], SOUND[name])
     assert not sound.refused
-    found = {(m.loops, repr(m.assignment.operands)) for m in sound.matches}
-    mirrored = {(m.loops, repr(m.assignment.operands)) for m in narrow.matches}
+    found = {(m.loops, whole(m.assignment.operands)) for m in sound.matches}
+    mirrored = {(m.loops, whole(m.assignment.operands)) for m in narrow.matches}
     assert len(found) == sound.count
     assert len(mirrored) == narrow.count
 

@@ -70,7 +70,7 @@ REFUSED = {   # the same, and why
     "padding counts": (BYTES, "for (i) for (k) C[i] += abs(A[i][k] - M[i]);", "from_mean",
                        "dimension k takes 4 iterations, and what from_mean computes of zeros in the place of missing"),
     "triangle": (BYTES, "for (i) for (int k = 0; k <= i; k++) C[i] += abs(A[i][k] - B[k]);", "vpsadbw", "are no box"),
-    "minimum": (BYTES, "for (k) for (i) C[i] = A[i][k] < C[i] ? A[i][k] : C[i];", "maximum", "has not the form"),
+    "minimum": (BYTES, "for (k) for (i) C[i] = A[i][k] < C[i] ? A[i][k] : C[i];", "maximum", "does not have the form"),
     "all in one": (BYTES, "for (i) C[0] = M[i] > C[0] ? M[i] : C[0];", "maximum", "loop i indexes A"),
     "written sometimes": (BYTES, "for (i) if (M[i] > C[i]) C[i] = M[i];", "maximum", "nothing else writes C"),
 }

@@ -150,7 +150,7 @@ ALMOST = [
     ("$C += ($A - B[k][0]) * $B;", "uint8_t", "int8_t", "vpdpbusd", "z changes with k"),
     ("$C = $C * 2 + $A * $B;", "uint8_t", "int8_t", "vpdpbusd", "scale or combine C[i][j] in a statement of its own"),
     ("$C = $A * $B;", "uint8_t", "int8_t", "vpdpbusd", "write the sum as C[i][j] +="),
-    ("$C = $C > $A * $B ? $C : $A * $B;", "uint8_t", "int8_t", "vpdpbusd", "has not the form"),
+    ("$C = $C > $A * $B ? $C : $A * $B;", "uint8_t", "int8_t", "vpdpbusd", "does not have the form"),
     ("if ($A > 3) $C += $A * $B;", "uint8_t", "int8_t", "vpdpbusd", "let the condition choose an operand"),
     ("C[i][B[k][j] & 7] += $A;", "uint8_t", "int8_t", "vpdpbusd", "depends on data"),
     ("int8_t t = $A * $B; $C += t;", "uint8_t", "int8_t", "vpdpbusd", "A[i][k] = 255, B[k][j] = -128: "),
@@ -159,11 +159,11 @@ ALMOST = [
     ("int s = $C + $A * $B; if (s > 127) s = 127; $C = s;", "uint8_t", "int8_t", "vpdpbusds", "to the range of int32"),
     # bounds that no sum leaves, around it or inside it something that counts
     ("int s = $C + $A * $B; $C = (int8_t)(s > 2147483647 ? 2147483647 : s);", "uint8_t", "int8_t", "vpdpbusd",
-     "has not the form"),
+     "does not have the form"),
     ("int s = $C + $A * $B; $C = s > 2147483647u ? 2147483647 : s;", "uint8_t", "int8_t", "vpdpbusd",
-     "has not the form"),
+     "does not have the form"),
     ("int s = $C + $A * $B; $C = s < -2147483647 - 1 ? -2147483647 - 1 : (int16_t)s;", "uint8_t", "int8_t", "vpdpbusd",
-     "has not the form"),
+     "does not have the form"),
     ("$C += ($A % 300) * (int8_t)$B;", "int16_t", "int16_t", "vpdpbusd", "wants uint8: A[i][k] % 300"),
     ("$C += ($A % 7) * (int8_t)$B;", "int16_t", "int16_t", "vpdpbusd", "wants uint8: A[i][k] % 7"),   # -6 to 6
     ("$C += ($A * $B) >> 1;", "uint8_t", "int8_t", "vpdpbusd", "wants"),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from polysched.records import dataclass
 from polysched.scop.body import Expr
 from polysched.scop.dtypes import DType
-from polysched.target.one_line import OneLine
 
 OVERWRITES = frozenset({"any", "last", "first"})
 """An element that conditions let one number overwrite, one that they let an iterator, and one that they let it once."""
@@ -15,7 +14,7 @@ EXTREMA = frozenset({"min", "max"}) | NAN_WINS
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reduction(OneLine):
+class Reduction:
     """One statement that accumulates.
 
     Parameters

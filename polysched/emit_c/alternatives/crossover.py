@@ -32,7 +32,6 @@ from polysched.scop.body import walk as expression_parts
 from polysched.scop.budget import with_budget
 from polysched.scop.points import fix_parameters, value_at
 from polysched.scop.scop import Scop, Statement
-from polysched.target.one_line import OneLine
 from polysched.target.target import Target
 from polysched.tiling.footprints.point_count import point_count
 from polysched.tiling.planning.predict import predict
@@ -43,7 +42,7 @@ from polysched.tiling.tree.rows_in_step import ROWS
 
 GAIN = LIMITS.gain_share
 FEWEST_STEPS = LIMITS.fewest_steps
-SMALL = LIMITS.small_size
+SMALL = LIMITS.timed_size
 MODEL_OPERATIONS = LIMITS.model_operations
 LEAST_SECONDS = LIMITS.least_seconds
 INSTRUCTIONS = frozenset(name + suffix for suffix in ("", "f") for name in (
@@ -52,7 +51,7 @@ INSTRUCTIONS = frozenset(name + suffix for suffix in ("", "f") for name in (
 
 
 @dataclass(frozen=True)
-class Crossover(OneLine):
+class Crossover:
     """From which sizes on transformed code pays.
 
     Parameters

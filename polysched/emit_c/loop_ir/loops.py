@@ -13,7 +13,6 @@ from polysched.emit_c.loop_ir.index import Condition, Linear, variable
 from polysched.records import dataclass
 from polysched.scheduling.marks import LoopMark
 from polysched.scop.body import Binary, Expr, Select
-from polysched.target.one_line import OneLine
 
 
 @dataclass(frozen=True)
@@ -69,7 +68,7 @@ class Settled:
 
 
 @dataclass(frozen=True)
-class StatementInstance(OneLine):
+class StatementInstance:
     """One instance of a statement of the Scop.
 
     Parameters
@@ -87,14 +86,14 @@ class StatementInstance(OneLine):
 
 
 @dataclass(frozen=True)
-class Block(OneLine):
+class Block:
     """Nodes one after the other."""
 
     children: tuple[Node, ...]
 
 
 @dataclass(frozen=True)
-class For(OneLine):
+class For:
     """`for (variable = lower; variable < upper; variable += step)`.
 
     Parameters
@@ -133,7 +132,7 @@ class For(OneLine):
 
 
 @dataclass(frozen=True)
-class If(OneLine):
+class If:
     """`if (condition) then else otherwise`."""
 
     condition: Condition
@@ -142,7 +141,7 @@ class If(OneLine):
 
 
 @dataclass(frozen=True)
-class Let(OneLine):
+class Let:
     """A loop of exactly one iteration: the variable has one value in the body.
 
     Parameters
@@ -181,7 +180,7 @@ class Edge:
 
 
 @dataclass(frozen=True)
-class Panel(OneLine):
+class Panel:
     """A contiguous copy of what one operand is in a block of register tiles.
 
     Parameters
@@ -222,7 +221,7 @@ class Panel(OneLine):
 
 
 @dataclass(frozen=True)
-class PackedOperand(OneLine):
+class PackedOperand:
     """Where an operand is found in a panel at one point of a tile."""
 
     name: str
@@ -231,7 +230,7 @@ class PackedOperand(OneLine):
 
 
 @dataclass(frozen=True)
-class Packed(OneLine):
+class Packed:
     """Declare and fill a panel, then run the body that reads it.
 
     Parameters
@@ -291,7 +290,7 @@ class PartialElement:
 
 
 @dataclass(frozen=True)
-class ThreadPart(OneLine):
+class ThreadPart:
     """What every thread has to itself while it does its range of a loop that reduces.
 
     Parameters
@@ -317,7 +316,7 @@ class ThreadPart(OneLine):
 
 
 @dataclass(frozen=True)
-class ThreadReduction(OneLine):
+class ThreadReduction:
     """`for part of the range first .. end of a whole loop: loop`, parts combined in the order of the range.
 
     Parameters
@@ -352,7 +351,7 @@ class FetchedRow:
 
 
 @dataclass(frozen=True)
-class RegisterTile(OneLine):
+class RegisterTile:
     """`loops { for every point of the edges: body }`, to be unrolled and held in registers.
 
     Parameters
@@ -387,7 +386,7 @@ class RegisterTile(OneLine):
 
 
 @dataclass(frozen=True)
-class OnCopy(OneLine):
+class OnCopy:
     """Copy what tiles along a row sum up, transposed, run the body on the copy, and copy it back.
 
     Parameters

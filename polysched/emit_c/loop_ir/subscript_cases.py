@@ -24,7 +24,7 @@ from polysched.scop.scop import Scop, Statement
 Iterators: TypeAlias = Mapping[str, Linear]
 
 
-MOST_ROUNDS = LIMITS.most_rounds
+MOST_QUOTIENTS = LIMITS.most_quotients
 """Quotients of a dividend that the innermost loop does not move, which comparisons tell apart."""
 
 
@@ -92,9 +92,9 @@ def _remainder(part: Binary, iterators: Iterators) -> Cases | None:
     if dividend is None or divisor is None:
         return None
     cases = tuple(Case(q, (Comparison(">=", dividend, divisor * q), Comparison(">=", divisor * (q + 1) - 1, dividend)))
-                  for q in range(MOST_ROUNDS + 1))
+                  for q in range(MOST_QUOTIENTS + 1))
     natural = Comparison(">=", dividend, constant(0))
-    rounds = tuple((natural, Comparison("<", dividend, divisor * count)) for count in range(2, MOST_ROUNDS + 1))
+    rounds = tuple((natural, Comparison("<", dividend, divisor * count)) for count in range(2, MOST_QUOTIENTS + 1))
     return Cases(part, cases, (Comparison(">=", divisor, constant(1)),), rounds, (Comparison(">=", dividend, divisor),))
 
 

@@ -20,7 +20,7 @@ from polysched.emit_c.register_tiles.tile_accesses import Lanes, Reach
 from polysched.records import dataclass
 from polysched.target.target import CorePorts
 
-LOOP_INSTRUCTIONS = LIMITS.loop_instructions
+STEP_INSTRUCTIONS = LIMITS.sum_step_instructions
 MOST_SUMS_BESIDE_ROWS = LIMITS.most_sums_beside_rows_share
 
 
@@ -56,7 +56,7 @@ class SharedRows:
 
         They cost something where a core takes longer to issue a step of the sum with its loop than to compute it.
         """
-        instructions = self.sums + self.rows + self.sums // self.rows + LOOP_INSTRUCTIONS
+        instructions = self.sums + self.rows + self.sums // self.rows + STEP_INSTRUCTIONS
         return self.are_left and instructions * self.ports.fma_pipes <= self.sums * self.ports.issue_per_cycle
 
     @property

@@ -33,6 +33,42 @@ def _emptied(machine: str, count: int) -> tuple[str, str, str, str]:
     return machine, "()", f'__asm__ volatile("" : : : {names})', "((void)0)"
 
 
+def _grown(machine: str, have: str, want: str, size: int, builtin: str, *more: str) -> tuple[str, str, str, str]:
+    """One instruction for elements that grow to twice their width: gcc takes halves apart and puts them together.
+
+    Parameters
+    ----------
+    have, want : the element types of the builtin.
+    size : bytes of the result; one of 64 takes what masked lanes keep, and a mask.
+    more : further arguments.
+    """
+    given = ", ".join(["(g_)(x)", *(["(r_){0}", "-1"] if size == 64 else []), *more])
+    kinds = f"typedef {have} g_ __attribute__((vector_size({size // 2}))); "
+    if size == 64:
+        kinds += f"typedef {want} r_ __attribute__((vector_size(64))); "
+    name = f"{builtin}{'512_mask' if size == 64 else '256'}"
+    return (f"defined {machine} && !defined __clang__", "(type, x)",
+            f"__extension__ ({{ {kinds}(type)__builtin_ia32_{name}({given}); }})", "__builtin_convertvector(x, type)")
+
+
+def _widenings() -> dict[str, tuple[str, str, str, str]]:
+    """For vectors of 32 and of 64 bytes, by the type of the elements, that of the result, and the number of lanes."""
+    found = {}
+    for size, wide in ((32, "__AVX2__"), (64, "__AVX512F__")):
+        for sign, letter in (("", "s"), ("u", "z")):
+            for bits, have, want, pair in ((8, "char", "short", "bw"), (16, "short", "int", "wd"),
+                                           (32, "int", "long long", "dq")):
+                machine = "__AVX512BW__" if (size, bits) == (64, 8) else wide
+                found[f"{sign}int{bits}_int{2 * bits}_{4 * size // bits}"] = _grown(
+                    machine, have, want, size, f"pmov{letter}x{pair}")
+        found[f"int32_float64_{size // 8}"] = _grown(wide, "int", "double", size, "cvtdq2pd")
+        found[f"float32_float64_{size // 8}"] = _grown(
+            wide, "float", "double", size, "cvtps2pd", *(["4"] if size == 64 else []))
+    return found
+
+
+WIDENINGS = _widenings()
+
 # Definitions for some machines, and for all others.
 _BY_MACHINE = {
     "store_past_caches_64": ("__AVX512F__", "(to, x)", '__asm__ volatile("vmovntps %1, %0" : "=m"(to) : "v"(x))',
@@ -44,6 +80,7 @@ _BY_MACHINE = {
     "empty_registers_16": _emptied("defined __x86_64__ && defined __SSE__", 16),
     "empty_registers_32": _emptied("defined __x86_64__ && defined __AVX512F__", 32),
     "fence": ("__SSE__", "()", '__asm__ volatile("sfence" : : : "memory")', "((void)0)"),
+    **WIDENINGS,
 }
 
 

@@ -17,6 +17,7 @@ from polysched.emit_c.register_tiles.strided_reads import strided_vector
 from polysched.emit_c.register_tiles.tile_accesses import Lanes, Reach, packed_reach, private_reach, reach
 from polysched.emit_c.scalar_code.c_text import CText, Level, binary, call, cast, conditional, other_lanes, unary
 from polysched.emit_c.scalar_code.expressions import ExpressionPrinter
+from polysched.emit_c.scalar_code.helper_macros import WIDENINGS
 from polysched.emit_c.scalar_code.vector_types import VectorTypes, has_vectors
 from polysched.emit_c.vector_code.conversion_steps import conversion_steps
 from polysched.emit_c.vector_code.tile_scope import Piece, TileScope
@@ -151,9 +152,18 @@ class VectorPrinter:
         text = piece.text
         if piece.dtype.is_integer and dtype.is_integer and piece.dtype.bits == dtype.bits:
             return Piece(same_bits(self.types.name(dtype, self.lanes), text), dtype, True)
-        for step in conversion_steps(piece.dtype, dtype):
-            text = call("__builtin_convertvector", [text, CText(self.types.name(step, self.lanes))])
+        have = piece.dtype
+        for step in conversion_steps(have, dtype):
+            text, have = self._step(text, have, step, CText(self.types.name(step, self.lanes))), step
         return Piece(text, dtype, True)
+
+    def _step(self, text: CText, have: DType, want: DType, kind: CText) -> CText:
+        """A vector converted to another type, by an instruction that gcc does not find where there is one."""
+        wanted = f"int{want.bits}" if want.is_integer else want.name
+        widening = f"{have.name}_{wanted}_{self.lanes}"
+        if widening in WIDENINGS:
+            return call(self.scalar.index.macros.use(widening), [kind, _guarded(text)])
+        return call("__builtin_convertvector", [text, kind])
 
     def broadcast(self, piece: Piece) -> Piece:
         """A vector with the value in every lane; `x - 0` keeps the sign of a zero."""
@@ -389,7 +399,8 @@ class VectorPrinter:
     def resized(self, mask: CText, have: int, want: int) -> CText:
         """A mask whose lanes have `have` bits, with lanes of `want` bits."""
         for step in conversion_steps(BY_NAME[f"int{have}"], BY_NAME[f"int{want}"]) if have != want else ():
-            mask = call("__builtin_convertvector", [mask, CText(self.types.mask(step.bits, self.lanes))])
+            kind = CText(self.types.mask(step.bits, self.lanes))
+            mask, have = self._step(mask, BY_NAME[f"int{have}"], step, kind), step.bits
         return mask
 
     def require_always(self, expr: Expr) -> None:

@@ -31,7 +31,6 @@ from polysched.emit_c.vector_math.register_tables import BY_REGISTER, TABLE_BITS
 from polysched.records import dataclass
 from polysched.scop.dtypes import FLOAT32, FLOAT64, DType
 from polysched.target.costs import SHIPPED
-from polysched.target.one_line import OneLine
 
 _BOTH = {
     "fmax": "pick((x < y) | (x != x), y, x)",
@@ -77,7 +76,7 @@ def _meaning(function: str) -> tuple[str, DType] | None:
 
 
 @dataclass(frozen=True)
-class VectorMath(OneLine):
+class VectorMath:
     """Collects the macros of one region while it is printed.
 
     Parameters

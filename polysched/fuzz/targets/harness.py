@@ -1,10 +1,13 @@
 """A program for a target and its original as one C program that compares them, element by element.
 
 On a device, elements that the original leaves as they are get other values at the first launch: whoever brings an old
-value back to the host is found, too.  A rank has memory of its own, and may compare what it receives with that.
+value back to the host is found, too.  The original marks what it writes, since that may be the value from before.  A
+rank has memory of its own, and may compare what it receives with that.
 """
 
 from __future__ import annotations
+
+import re
 
 from polysched.fuzz.targets.programs import ARRAYS, TargetProgram
 
@@ -13,7 +16,7 @@ _LAUNCH = "polysched_device_launch(&polysched_kernels"
 _MACROS = r"""
 #define OWN_FILL(type, name, count, value) \
   own_##name[0] = malloc(sizeof(type) * (count)), own_##name[1] = malloc(sizeof(type) * (count)), \
-  own_##name[2] = malloc(sizeof(type) * (count)); \
+  own_##name[2] = malloc(sizeof(type) * (count)), own_written_##name = calloc(count, 1); \
   for (long at = 0; at < (count); at++) own_##name[0][at] = own_##name[1][at] = own_##name[2][at] = (value);
 #define OWN_SAME(a, b) (!memcmp(&(a), &(b), sizeof(a)))
 #define OWN_OTHER(element) \
@@ -25,16 +28,21 @@ _MACROS = r"""
   for (long at = 0; at < (count); at++) { \
     const type was = own_##name[0][at], wanted = own_##name[1][at], found = own_##name[2][at]; \
     type left = was; \
-    if (own_hooked) OWN_OTHER(left) \
-    if (!OWN_SAME(was, wanted) && !OWN_SAME(wanted, found) && !(wanted != wanted && found != found) && !own_bad++) \
-      printf("wrong: %s[%ld], n %ld, t %ld\n", #name, at, (long)own_n, (long)own_t); \
-    if (OWN_SAME(was, wanted) && !OWN_SAME(left, found) && (sizeof was >= 4 || !OWN_SAME(was, found)) && !own_bad++) \
-      printf("%s: %s[%ld], n %ld, t %ld\n", OWN_SAME(was, found) ? "an old value" : "wrong", #name, at, \
+    if (own_hooked && OWN_SAME(was, wanted)) OWN_OTHER(left) \
+    const int kept = OWN_SAME(was, wanted) && OWN_SAME(left, found); \
+    const int right = OWN_SAME(wanted, found) || (wanted != wanted && found != found); \
+    if (!kept && !(own_written_##name[at] && right) && !own_bad++) \
+      printf("%s: %s[%ld], n %ld, t %ld\n", own_hooked && OWN_SAME(was, found) ? "an old value" : "wrong", #name, at, \
              (long)own_n, (long)own_t); \
   } \
-  free(own_##name[0]), free(own_##name[1]), free(own_##name[2]);
+  free(own_##name[0]), free(own_##name[1]), free(own_##name[2]), free(own_written_##name);
+#define OWN_MARK(name, count) \
+  if ((char *)place >= (char *)own_##name[1] && (char *)place < (char *)(own_##name[1] + (count))) \
+    own_written_##name[((char *)place - (char *)own_##name[1]) / sizeof *own_##name[1]] = 1;
 """
-"""A value of fewer bytes is often the old one by chance."""
+"""What is written may well be the old value."""
+_WRITES = re.compile(r"\b(\w(?:\[[^][]*\])+) [-+]?= ")
+"""Of the programs: an element in front of its assignment."""
 
 
 def harness(program: TargetProgram, transformed: str, seed: int) -> str:
@@ -46,14 +54,16 @@ def harness(program: TargetProgram, transformed: str, seed: int) -> str:
     passed = [", ".join(["own_n", "own_t", *(f"(void *)own_{name}[{which}]" for name in ARRAYS)])
               for which in range(3)]
     lines = ["#include <stdio.h>", "#include <stdlib.h>", "#include <string.h>", "static void own_hook(void);",
-             transformed.replace(_LAUNCH, f"own_hook(), {_LAUNCH}"), "#define f own_original",
-             program.text, "#undef f", _MACROS,
-             *(f"static {types[name]} *own_{name}[3];" for name in ARRAYS),
+             transformed.replace(_LAUNCH, f"own_hook(), {_LAUNCH}"), "static void own_mark(const void *place);",
+             "#define f own_original", _WRITES.sub(r"own_mark(&\1), \g<0>", program.text), "#undef f", _MACROS,
+             *(f"static {types[name]} *own_{name}[3];\nstatic char *own_written_{name};" for name in ARRAYS),
              "static long own_edge, own_n, own_t, own_bad, own_hooked;",
              f"static unsigned long own_state = {2 * seed + 1};",
              "static unsigned long own_random(void) {",
              "  own_state = own_state * 6364136223846793005ul + 1442695040888963407ul;",
              "  return own_state >> 33;", "}",
+             "static void own_mark(const void *place) {",
+             *(f"  OWN_MARK({name}, {counts[name]})" for name in ARRAYS), "}",
              "static void own_hook(void) {", "  if (own_hooked++) return;",
              *(f"  OWN_HOOK({name}, {counts[name]})" for name in ARRAYS), "}",
              "int main(int count, char **words) {", "  for (int at = 1; at + 1 < count; at += 2) {",

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from polysched.errors import UsageError
 from polysched.records import dataclass
-from polysched.target.one_line import OneLine
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScratchpadOptions(OneLine):
+class ScratchpadOptions:
     """Decisions by hand.
 
     Parameters

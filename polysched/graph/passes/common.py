@@ -13,7 +13,7 @@ from polysched.graph.passes.calls import with_regions
 from polysched.graph.passes.control import renamed
 from polysched.graph.passes.rewriting import with_outputs
 from polysched.graph.values.graph import Graph, Node
-from polysched.target.one_line import whole
+from polysched.records import whole
 
 Constant: TypeAlias = "tuple[str, tuple[int, ...], bytes]"
 """Element type, shape and some of the elements."""

@@ -19,11 +19,10 @@ from polysched.graph.values.sizes import Size
 from polysched.graph.values.types import TensorType
 from polysched.records import dataclass
 from polysched.scop.provided import provided
-from polysched.target.one_line import OneLine
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Plan(OneLine):
+class Plan:
     """The steps of a graph, and where every value stands.
 
     Parameters

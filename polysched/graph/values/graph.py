@@ -12,13 +12,12 @@ from polysched.errors import UnsupportedGraphError
 from polysched.graph.values.types import TensorType
 from polysched.records import dataclass
 from polysched.scop.provided import provided
-from polysched.target.one_line import OneLine
 
 Attribute: TypeAlias = "int | float | str | tuple[int | float | str, ...]"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Node(OneLine):
+class Node:
     """One operator applied to values.
 
     Parameters

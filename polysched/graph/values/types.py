@@ -11,11 +11,10 @@ from polysched.graph.values.element_types import ELEMENT_TYPES, array_type, elem
 from polysched.graph.values.sizes import Size, SizeLike, product
 from polysched.records import dataclass
 from polysched.scop.dtypes import LONGDOUBLE, DType
-from polysched.target.one_line import OneLine
 
 
 @dataclass(frozen=True)
-class TensorType(OneLine):
+class TensorType:
     """Element type and shape.
 
     Parameters

@@ -14,7 +14,6 @@ from polysched.measure.processes.narrow_headers import with_narrow_headers
 from polysched.measure.processes.spills import spilled_vectors
 from polysched.records import dataclass
 from polysched.target import Compiler
-from polysched.target.one_line import OneLine
 
 logger = logging.getLogger(__name__)
 
@@ -24,7 +23,7 @@ LINKED = ("-l", "-L", "-Wl,")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Binary(OneLine):
+class Binary:
     """A compiled shared object.
 
     Parameters

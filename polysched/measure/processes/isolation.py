@@ -27,7 +27,6 @@ from types import TracebackType
 from typing import Any, Self
 
 from polysched.records import dataclass
-from polysched.target.one_line import OneLine
 
 logger = logging.getLogger(__name__)
 
@@ -51,7 +50,7 @@ class End(Enum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Limits(OneLine):
+class Limits:
     """What a child may use.
 
     Parameters
@@ -73,7 +72,7 @@ class Limits(OneLine):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ChildEnd(OneLine):
+class ChildEnd:
     """What is left of a child.
 
     Parameters

@@ -13,7 +13,6 @@ from typing import Any, Generic, TypeVar
 
 from polysched.measure.timing.statistics import CONFIDENCE, median_interval
 from polysched.records import dataclass
-from polysched.target.one_line import OneLine
 
 S = TypeVar("S")
 K = TypeVar("K", bound=Hashable)
@@ -67,7 +66,7 @@ def pairs(first: Callable[[], S], own: Callable[[], S], *, most: int, begin: int
 
 
 @dataclass(frozen=True, kw_only=True)
-class Gain(OneLine):
+class Gain:
     """How many times as fast as the reference, which a search calls the model's pick.
 
     Parameters

@@ -13,7 +13,6 @@ from dataclasses import field
 from math import comb
 
 from polysched.records import dataclass
-from polysched.target.one_line import OneLine
 
 CONFIDENCE = 0.95
 LEAST_CPU_SHARE = 0.95
@@ -87,7 +86,7 @@ def _coverage(count: int, rank: int) -> float:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Timing(OneLine):
+class Timing:
     """Interleaved times of two programs; every repeat is kept.
 
     Parameters

@@ -9,7 +9,6 @@ from polysched.records import dataclass
 from polysched.scop import from_c_text
 from polysched.scop.body import Binary, walk
 from polysched.scop.scop import Scop
-from polysched.target.one_line import OneLine
 from polysched.tensorize import Intrinsic, Match, Matches, match
 from polysched.tensorize.description.intrinsic import Cost, Isa, LoadMode, Operand, Register
 from polysched.tensorize.description.reading import parse
@@ -35,7 +34,7 @@ def imaginary(semantics: str) -> Intrinsic:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ExecutionsOf(OneLine):
+class ExecutionsOf:
     """How often does an instruction run, in the match with the fewest executions?  The answer is a number."""
 
     found: Matches
@@ -52,7 +51,7 @@ class ExecutionsOf(OneLine):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class InstructionFor(OneLine):
+class InstructionFor:
     """Which instruction computes a program in so many executions?  The answer is the C of what it computes.
 
     Parameters
@@ -84,7 +83,7 @@ class InstructionFor(OneLine):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ProgramFor(OneLine):
+class ProgramFor:
     """Which program does an instruction compute?  The answer is the text of a C function.
 
     Parameters

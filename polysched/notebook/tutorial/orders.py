@@ -15,13 +15,12 @@ from polysched.scheduling.primitives import Skew, Step
 from polysched.scheduling.schedule import Schedule
 from polysched.scheduling.steps import apply
 from polysched.scop.points import instances_in_order
-from polysched.target.one_line import OneLine
 
 EXAMPLE = '"{ S0[i, j] -> [j, i] }"'
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class OrderThat(OneLine):
+class OrderThat:
     """Which order runs one instance before another one, and is legal?  The answer gives each instance its date.
 
     Parameters
@@ -50,7 +49,7 @@ class OrderThat(OneLine):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class IllegalOrder(OneLine):
+class IllegalOrder:
     """Which order is illegal?  The answer gives each instance its date."""
 
     dependences: Dependences
@@ -67,7 +66,7 @@ class IllegalOrder(OneLine):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class BrokenPair(OneLine):
+class BrokenPair:
     """Which two instances does an illegal order turn around?  The answer is a pair, in the order that must be kept.
 
     Parameters
@@ -97,7 +96,7 @@ class BrokenPair(OneLine):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class StepsBefore(OneLine):
+class StepsBefore:
     """Which steps make another one legal?  The answer is a step, or several in a tuple."""
 
     start: Schedule
@@ -121,7 +120,7 @@ class StepsBefore(OneLine):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class LeastSkew(OneLine):
+class LeastSkew:
     """By which least factor has a loop to be skewed, so that a step becomes legal?  The answer is a number."""
 
     start: Schedule
@@ -150,7 +149,7 @@ class LeastSkew(OneLine):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class IsLegal(OneLine):
+class IsLegal:
     """Are some steps legal?  The answer is True or False."""
 
     start: Schedule

@@ -14,7 +14,6 @@ from polysched.notebook.tutorial.sets import first_point, require_parameters
 from polysched.records import dataclass
 from polysched.scop.points import fix_parameters, points_of
 from polysched.scop.scop import Access, Scop
-from polysched.target.one_line import OneLine
 
 ORDERING = (DependenceKind.FLOW, DependenceKind.ANTI, DependenceKind.OUTPUT)
 MOST_DISTANCES = 100
@@ -24,7 +23,7 @@ IN_WORDS = {DependenceKind.FLOW: "writes an element that the second reads",
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class AccessIs(OneLine):
+class AccessIs:
     """Which element does each instance touch through one reference?  The answer is a relation in isl's notation."""
 
     scop: Scop
@@ -45,7 +44,7 @@ class AccessIs(OneLine):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class RelationIs(OneLine):
+class RelationIs:
     """Which pairs of instances have a dependence of one kind?  The answer is a relation in isl's notation."""
 
     dependences: Dependences
@@ -64,7 +63,7 @@ class RelationIs(OneLine):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class KindsOf(OneLine):
+class KindsOf:
     """Of which kinds are the dependences of a program?  The answer is a set of the words flow, anti, output."""
 
     dependences: Dependences
@@ -87,7 +86,7 @@ class KindsOf(OneLine):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class PairOf(OneLine):
+class PairOf:
     """Which two instances must keep their order?  The answer is one pair, as text; see `read_pair`.
 
     Parameters
@@ -117,7 +116,7 @@ class PairOf(OneLine):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class DistancesOf(OneLine):
+class DistancesOf:
     """How far apart are the two instances of a dependence, loop by loop?  The answer is a set of tuples."""
 
     dependences: Dependences
@@ -144,7 +143,7 @@ class DistancesOf(OneLine):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class LoopsThat(OneLine):
+class LoopsThat:
     """Which loops carry a dependence, or else may run in parallel?  The answer is a set of names of loops.
 
     Parameters

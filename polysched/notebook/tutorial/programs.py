@@ -16,13 +16,12 @@ from polysched.records import dataclass
 from polysched.scop import from_c_text
 from polysched.scop.interpreter import execute, extents_of
 from polysched.scop.scop import Scop, Storage
-from polysched.target.one_line import OneLine
 
 SEED = 1
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ReductionsOf(OneLine):
+class ReductionsOf:
     """Which statements are reductions: updates that may run in any order?  The answer is a set of names."""
 
     scop: Scop
@@ -43,7 +42,7 @@ class ReductionsOf(OneLine):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ParallelProgram(OneLine):
+class ParallelProgram:
     """Which program computes the same with a parallel loop?  The answer is the text of a C function.
 
     Parameters

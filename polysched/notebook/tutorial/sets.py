@@ -13,7 +13,6 @@ from polysched.notebook.tutorial.answers import Verdict, as_number, as_text, rig
 from polysched.records import dataclass
 from polysched.scop.points import fix_parameters, points_of
 from polysched.scop.scop import Scop
-from polysched.target.one_line import OneLine
 
 NEAR = range(-3, 20)
 """Coordinates of points that are looked for first."""
@@ -22,7 +21,7 @@ TRIED_SIZES = (1, 2, 3, 4, 7, 50)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class DomainOf(OneLine):
+class DomainOf:
     """Which instances does a statement have?  The answer is a set in isl's notation."""
 
     scop: Scop
@@ -55,7 +54,7 @@ class DomainOf(OneLine):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class CountOf(OneLine):
+class CountOf:
     """How many instances does a statement have at these sizes?  The answer is a number."""
 
     scop: Scop
@@ -78,7 +77,7 @@ class CountOf(OneLine):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class FormulaOf(OneLine):
+class FormulaOf:
     """How many instances does a statement have at any size?  The answer is a function of the sizes."""
 
     scop: Scop

@@ -16,13 +16,12 @@ from polysched.scheduling.schedule import Schedule
 from polysched.scheduling.steps import apply
 from polysched.scop.points import fix_parameters
 from polysched.scop.scop import Scop
-from polysched.target.one_line import OneLine
 from polysched.target.target import CacheLevel
 from polysched.tiling.tiled_schedule import TiledSchedule
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class FootprintOf(OneLine):
+class FootprintOf:
     """How many elements of an array does one tile touch?  The answer is a number.
 
     Parameters
@@ -53,7 +52,7 @@ class FootprintOf(OneLine):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class LargestCube(OneLine):
+class LargestCube:
     """How large is the largest cube of iterations whose elements fit into a cache?  The answer is an edge.
 
     Parameters
@@ -92,7 +91,7 @@ class LargestCube(OneLine):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class FewerMisses(OneLine):
+class FewerMisses:
     """Which tiles make a cache miss less?  The answer is a tuple of edges.
 
     Parameters

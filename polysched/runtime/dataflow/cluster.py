@@ -25,14 +25,13 @@ from polysched.runtime.dataflow.program import Program
 from polysched.runtime.dataflow.ray_workers import RayWorkers, Told
 from polysched.runtime.dataflow.sent_ahead import SentAhead
 from polysched.runtime.limits import LIMITS
-from polysched.target.one_line import OneLine
 
 NOTHING = FunctionCode(function=abs, key="nothing")
 """Code to load where a process is only to answer."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Loss(OneLine):
+class Loss:
     """A worker that was lost.
 
     Parameters

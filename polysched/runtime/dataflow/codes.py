@@ -23,7 +23,6 @@ from polysched.errors import RunFailedError, UsageError
 from polysched.measure.processes.building import DEFAULT_FLAGS, compile_shared
 from polysched.records import dataclass
 from polysched.target import build_cache, find_compiler
-from polysched.target.one_line import OneLine
 
 ENTRY, KIND = "polysched_enter", "dataflow"
 FLAGS = (*DEFAULT_FLAGS, "-fwrapv", "-ffp-contract=off")
@@ -45,7 +44,7 @@ class Code(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class FunctionCode(OneLine):
+class FunctionCode:
     """A function of Python that changes none of its arguments.
 
     Parameters
@@ -84,7 +83,7 @@ class Passed:
 
 
 @dataclass(frozen=True, kw_only=True)
-class KernelCode(OneLine):
+class KernelCode:
     """A kernel as C; arguments are the program's sizes, then its arrays, in order; values are the arrays it writes.
 
     Parameters
@@ -158,7 +157,7 @@ def _as_argument(passed: Passed, value: Any, kernel: str) -> np.ndarray:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelCode(OneLine):
+class ModelCode:
     """A model from ONNX; arguments are its inputs and values its outputs, both in the order named.
 
     Parameters

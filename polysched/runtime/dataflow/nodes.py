@@ -6,9 +6,8 @@ from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from polysched.errors import RunFailedError, UsageError
-from polysched.records import dataclass
+from polysched.records import dataclass, shortened
 from polysched.runtime.dataflow.codes import Code
-from polysched.target.one_line import shortened
 
 if TYPE_CHECKING:
     from polysched.runtime.dataflow.cluster import Cluster

@@ -13,11 +13,10 @@ from polysched.records import dataclass
 from polysched.runtime.dataflow.codes import Code
 from polysched.runtime.dataflow.nodes import Future
 from polysched.runtime.dataflow.program import Program
-from polysched.target.one_line import OneLine
 
 
 @dataclass(frozen=True, kw_only=True)
-class Stage(OneLine):
+class Stage:
     """One program of a pipeline.
 
     Parameters

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from polysched.errors import UsageError
+from polysched.records import shortened
 from polysched.runtime.dataflow.codes import Code
 from polysched.runtime.dataflow.nodes import Future, Node, require_own
-from polysched.target.one_line import shortened
 
 if TYPE_CHECKING:
     from polysched.runtime.dataflow.cluster import Cluster

@@ -13,7 +13,6 @@ import numpy as np
 
 from polysched.records import dataclass
 from polysched.runtime.dataflow.codes import KernelCode
-from polysched.target.one_line import OneLine
 
 Place = tuple[Any, ...]
 """An index of NumPy: slices, or one array of subscripts per dimension."""
@@ -40,7 +39,7 @@ class RankStep:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DistributedCode(OneLine):
+class DistributedCode:
     """The part of any rank in any step.
 
     Parameters

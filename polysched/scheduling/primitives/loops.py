@@ -18,13 +18,12 @@ import islpy as isl
 from polysched.errors import UsageError
 from polysched.records import dataclass
 from polysched.scheduling.tree.loop_tree import Band, Filter, LoopTree, Mark, Node, Sequence
-from polysched.target.one_line import OneLine
 
 LoopRef: TypeAlias = int | str
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Loop(OneLine):
+class Loop:
     """One loop of a tree whose bands are split.
 
     Parameters

@@ -13,14 +13,13 @@ from polysched.records import dataclass
 from polysched.scheduling.primitives.loops import Loop
 from polysched.scheduling.tree.loop_tree import LoopTree
 from polysched.scop.scop import Scop
-from polysched.target.one_line import OneLine
 
 LARGEST = 2**31 - 1
 """Of the numbers in a step: products of two of them fit the 64-bit integers of the emitted loops."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Step(OneLine):
+class Step:
     """One rewrite of a schedule tree.
 
     `rewrite` gets a tree whose bands are split into one-member bands and returns another; it refuses what

@@ -14,14 +14,13 @@ from polysched.errors import UsageError
 from polysched.records import dataclass
 from polysched.scop.block_frontend import language
 from polysched.scop.python_frontend.source import FunctionSource, read_source
-from polysched.target.one_line import OneLine
 
 WORDS = frozenset(name for name, value in vars(language).items()
                   if callable(value) and getattr(value, "__module__", "") == language.__name__ and name[0] != "_")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class BlockSource(OneLine):
+class BlockSource:
     """A block program.
 
     Parameters

@@ -67,6 +67,7 @@ from polysched.scop.c_frontend.rewrites.pointers import LocalPointers
 from polysched.scop.c_frontend.rewrites.starts import Starts
 from polysched.scop.c_frontend.rewrites.structures import Structures
 from polysched.scop.c_frontend.rewrites.switches import without_switches
+from polysched.scop.c_frontend.rewrites.volatile_objects import VolatileObjects, leads_to_volatile, volatile_objects
 from polysched.scop.c_frontend.sharing import check_pointers, no_alias
 from polysched.scop.c_frontend.some_elements import assume_elements, tested_elements
 from polysched.scop.c_frontend.subscripts import polyhedra
@@ -205,7 +206,7 @@ def _reading(source: SourceFile, tree: c_ast.FileAST, preprocessed: str, pure: f
     identifiers = frozenset(_IDENTIFIER.findall(preprocessed))
     reads = file_reads(source.path, tree)
     read = partial(_extract, source, tree, pure=pure, effects=effects, identifiers=identifiers, reads=reads, left=left,
-                   too_large=set())
+                   too_large=set(), volatile=volatile_objects(tree, _functions(tree)))
     inferred = InferredEffects(tree, lambda region: read(region, infer=infer))
 
     def infer(name: str) -> DeclaredEffects | None:
@@ -274,19 +275,26 @@ def _declared_pure(tree: c_ast.FileAST) -> frozenset[str]:
     return frozenset(names)
 
 
+def _functions(tree: c_ast.FileAST) -> dict[str, c_ast.FuncDef]:
+    """The definitions of a file, by name."""
+    return {f.decl.name: f for f in tree.ext if isinstance(f, c_ast.FuncDef)}
+
+
 def _extract(source: SourceFile, tree: c_ast.FileAST, region: SyntaxRegion, *, pure: frozenset[str],
              effects: Mapping[str, DeclaredEffects], identifiers: frozenset[str], reads: FileReads,
              left: Callable[[], float], infer: Infer, too_large: set[str],
-             whole_loops: bool = True) -> Scop:
-    functions = {f.decl.name: f for f in tree.ext if isinstance(f, c_ast.FuncDef)}
+             volatile: VolatileObjects, whole_loops: bool = True) -> Scop:
+    functions = _functions(tree)
     _check_in_time(source.path, region, left())
     if not whole_loops:
         _check_found(source.path, region, {*functions, *pure, *effects}, lambda name: _is_unknown(
             name, functions, {*pure, *effects}, infer))
     check_directives(source.path, source.text, region)
     scope = scope_at(tree, region)
+    volatile.check(source.path, region.items, scope, {*pure, *effects})
     check_private_copies(source.path, scope, region)
     named = reads.of_region(region, {name for level in scope.levels[1:] for name in level.symbols})
+    named = tuple(n for n in named if (symbol := scope.lookup(n.name)) is None or not leads_to_volatile(symbol.ctype))
     written, region = region, replace(region, items=tuple(copied(list(region.items))))
     kept = outliving(source.path, scope, region)
     plain = without_declarations(region, kept) if kept else ""

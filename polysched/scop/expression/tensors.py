@@ -22,13 +22,12 @@ from typing import TypeAlias
 from polysched.errors import UsageError
 from polysched.records import dataclass
 from polysched.scop.dtypes import BY_NAME, DType
-from polysched.target.one_line import OneLine
 
 Scalar: TypeAlias = "Expression | int | float | bool"
 
 
 @dataclass(frozen=True, eq=False)
-class Expression(OneLine):
+class Expression:
     """A scalar expression; Python's operators build bigger ones.
 
     `==` compares identity, as for any value that hashes: use `equal` and `not_equal`.
@@ -241,7 +240,7 @@ class Definition:
 
 
 @dataclass(frozen=True, eq=False)
-class Tensor(OneLine):
+class Tensor:
     """A tensor: an input (no definition) or the result of a stage.
 
     Parameters

@@ -21,7 +21,6 @@ from polysched.scop.openscop.region import OpenScopRegion, OpenScopStatement
 from polysched.scop.openscop.scoplib import regions_of
 from polysched.scop.plain_c import c_expression, expression_in_c
 from polysched.scop.scop import AccessKind, Scop
-from polysched.target.one_line import OneLine
 
 _OUT, _IN = isl.dim_type.out, isl.dim_type.in_
 _NODE: Any = isl.ast_node_type
@@ -38,7 +37,7 @@ INDENT = "    "
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class OpenScopProgram(OneLine):
+class OpenScopProgram:
     """A region as C.
 
     Parameters

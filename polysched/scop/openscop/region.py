@@ -6,13 +6,12 @@ import islpy as isl
 
 from polysched.records import dataclass
 from polysched.scop.scop import AccessKind
-from polysched.target.one_line import OneLine
 
 KINDS = {"READ": AccessKind.READ, "WRITE": AccessKind.MUST_WRITE, "MAY_WRITE": AccessKind.MAY_WRITE}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class OpenScopStatement(OneLine):
+class OpenScopStatement:
     """One statement.
 
     Parameters
@@ -33,7 +32,7 @@ class OpenScopStatement(OneLine):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class OpenScopRegion(OneLine):
+class OpenScopRegion:
     """A file.
 
     Parameters

@@ -20,7 +20,6 @@ from polysched.scop.openscop.matrices import Matrix, relation_of
 from polysched.scop.openscop.reading import MOST_COLUMNS, Lines, nameless, read_all_openscop
 from polysched.scop.openscop.region import OpenScopRegion, OpenScopStatement
 from polysched.scop.scop import AccessKind
-from polysched.target.one_line import OneLine
 
 _FORM = "SCoP of ScopLib"
 _COMMENTS = r"(?:[ \t\r]*(?:#[^\n]*|\[\w+\] [^\n]*)?\n)*[ \t]*"
@@ -75,7 +74,7 @@ def read_scoplib(text: str, *, path: str = "SCoP") -> OpenScopRegion:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class _Part(OneLine):
+class _Part:
     """A statement whose arrays have numbers."""
 
     domain: isl.Set

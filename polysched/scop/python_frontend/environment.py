@@ -7,7 +7,7 @@ import builtins
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
-from polysched.records import dataclass
+from polysched.records import dataclass, whole
 from polysched.scop.dtypes import DType
 from polysched.scop.python_frontend.operands import Operand, TupleValue, View
 
@@ -99,7 +99,7 @@ def outer_value(function: Callable[..., Any], path: str) -> Any:
 
 def is_unchanged(before: Any, now: Any) -> bool:
     """Whether two values of an outer name mean the same in a kernel: 1, 1.0 and True differ, and so do 0.0 and -0.0."""
-    return now is before or (type(now) is type(before) and not callable(now) and repr(now) == repr(before))
+    return now is before or (type(now) is type(before) and not callable(now) and whole(now) == whole(before))
 
 
 class OuterNames:
@@ -138,7 +138,7 @@ def identity(value: Any) -> str:
     """A text that says which object an outer name stands for, the same in every process."""
     name = getattr(value, "__qualname__", getattr(value, "__name__", None))
     if name is None:
-        return repr(value)
+        return whole(value)
     return f"{type(value).__name__} {getattr(value, '__module__', None)}.{name}"
 
 

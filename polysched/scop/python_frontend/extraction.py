@@ -32,14 +32,13 @@ from polysched.scop.python_frontend.signature import (
 from polysched.scop.python_frontend.source import FunctionSource, read_source
 from polysched.scop.python_frontend.statements import Lowering
 from polysched.scop.scop import Array, Assumption, Scop, Storage
-from polysched.target.one_line import OneLine
 
 MOST_PASSES = LIMITS.extraction_passes
 SIGNS: dict[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}
 
 
 @dataclass(frozen=True)
-class Extent(OneLine):
+class Extent:
     """One dimension of an array argument.
 
     Parameters
@@ -53,7 +52,7 @@ class Extent(OneLine):
 
 
 @dataclass(frozen=True)
-class Argument(OneLine):
+class Argument:
     """How an argument of the function reaches the Scop.
 
     Parameters
@@ -76,7 +75,7 @@ class Argument(OneLine):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class PythonScop(OneLine):
+class PythonScop:
     """A Scop that came from a Python function.
 
     Parameters

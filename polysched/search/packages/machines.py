@@ -30,11 +30,10 @@ from polysched.search.trial import Trial
 from polysched.search.tuned import Tuned
 from polysched.search.tuning import Budget, tune
 from polysched.target import Target, find_compiler, host
-from polysched.target.one_line import OneLine
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Kind(OneLine):
+class Kind:
     """One kind of machine of a cluster.
 
     Parameters
@@ -54,7 +53,7 @@ class Kind(OneLine):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class TunedMachines(OneLine):
+class TunedMachines:
     """What was found for each kind of machine.
 
     Parameters

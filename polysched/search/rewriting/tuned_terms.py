@@ -29,14 +29,13 @@ from polysched.search.space import Proposal
 from polysched.search.trial import Trial, choose
 from polysched.search.tuned import Tuned
 from polysched.search.tuning import Budget, tune
-from polysched.target.one_line import OneLine
 
 TERM = "term"
 """The choice in a trial's trace that says which term it is of."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class TunedExpression(OneLine):
+class TunedExpression:
     """What was found for a tensor expression.
 
     Parameters

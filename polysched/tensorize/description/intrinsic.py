@@ -13,7 +13,6 @@ from functools import cached_property
 
 from polysched.records import dataclass
 from polysched.target import Target
-from polysched.target.one_line import OneLine
 from polysched.tensorize.description.contraction import Contraction
 from polysched.tensorize.description.derivation import derive
 from polysched.tensorize.description.reading import parse
@@ -33,7 +32,7 @@ class LoadMode(Enum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Register(OneLine):
+class Register:
     """How C holds one operand between load and store.
 
     Parameters
@@ -56,7 +55,7 @@ class Register(OneLine):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Operand(OneLine):
+class Operand:
     """What the text cannot say about an operand: register, load mode and preconditions.
 
     Parameters
@@ -105,7 +104,7 @@ class Scratchpad:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Isa(OneLine):
+class Isa:
     """An instruction set: what compiles it, what runs it, where it is documented.
 
     Parameters
@@ -134,7 +133,7 @@ class Isa(OneLine):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Intrinsic(OneLine):
+class Intrinsic:
     """One instruction, completely.
 
     Parameters

@@ -9,7 +9,6 @@ from polysched.errors import UsageError
 from polysched.records import dataclass
 from polysched.scop.body import Load, walk
 from polysched.target import Target
-from polysched.target.one_line import OneLine
 from polysched.target.target import BUFFER_ALIGNMENT_BYTES
 from polysched.tensorize.conformance.conformance import fill_in
 from polysched.tensorize.description.emulator import emulator_c
@@ -67,7 +66,7 @@ def zeros_c(target: Target) -> str:
 
 
 @dataclass(frozen=True)
-class EmissionOptions(OneLine):
+class EmissionOptions:
     """How a match is emitted.
 
     Parameters
@@ -96,7 +95,7 @@ class EmissionOptions(OneLine):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Emitted(OneLine):
+class Emitted:
     """C for one match.
 
     Parameters

@@ -14,7 +14,6 @@ from enum import Enum
 
 from polysched.records import dataclass
 from polysched.target import Target, host
-from polysched.target.one_line import OneLine
 from polysched.tensorize.emission.blocking import (
     cache_blocks,
     handed_out_blocks,
@@ -58,7 +57,7 @@ class PlanChoice:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Plan(OneLine):
+class Plan:
     """Loops in the order in which they run, the place of every operand, and whether threads share the work.
 
     Parameters

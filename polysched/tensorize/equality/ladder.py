@@ -18,7 +18,6 @@ from polysched.errors import BudgetExceededError
 from polysched.records import dataclass
 from polysched.scop.body import Binary, Cast, Expr, IteratorRef, Literal, Load, ParameterRef, children, distinct
 from polysched.scop.dtypes import INT64, DType
-from polysched.target.one_line import OneLine
 from polysched.tensorize.description.semantics import reads_table
 from polysched.tensorize.equality.bits import Circuit, NotACircuit, Word
 from polysched.tensorize.equality.calls import in_operators
@@ -49,7 +48,7 @@ class Verdict(Enum):
 
 
 @dataclass(frozen=True)
-class Outcome(OneLine):
+class Outcome:
     """What the ladder found.
 
     Parameters

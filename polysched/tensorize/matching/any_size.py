@@ -21,7 +21,6 @@ from polysched.records import dataclass
 from polysched.scop.body import Expr, IteratorRef, Load, ParameterRef, walk
 from polysched.scop.points import SetOrMap, isl_value
 from polysched.scop.scop import Access, AccessKind, Scop, Storage
-from polysched.target.one_line import OneLine
 from polysched.tensorize.description.contraction import Kind
 from polysched.tensorize.matching.general_loops import NotGeneralError, affine_sum, loops_of_all_sizes, number
 from polysched.tensorize.matching.grouping import are_one_at_all_sizes
@@ -96,7 +95,7 @@ class GeneralFragment(Fragment):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class GeneralMatch(OneLine):
+class GeneralMatch:
     """A match over the program's parameters.
 
     Parameters

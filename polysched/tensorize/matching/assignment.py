@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping
 from functools import cached_property
 from typing import TypeGuard
 
-from polysched.records import dataclass
+from polysched.records import dataclass, whole
 from polysched.scop.body import (
     Binary,
     Cast,
@@ -66,7 +66,7 @@ class Assignment:
     @cached_property
     def texts(self) -> dict[str, str]:
         """Per operand one spelling of what it holds, equal for equal expressions."""
-        return {name: ideal_text(e, {}) or repr(e) for name, e in self.operands}
+        return {name: ideal_text(e, {}) or whole(e) for name, e in self.operands}
 
     @cached_property
     def held(self) -> dict[str, Expr]:
@@ -262,7 +262,7 @@ def _commuted(e: Expr) -> Expr:
             return _negated(x.operand)
         if isinstance(x, Binary) and x.op == "*":
             return _commuted_product(x)
-        if isinstance(x, Binary) and x.op == "+" and repr(x.right) < repr(x.left):
+        if isinstance(x, Binary) and x.op == "+" and whole(x.right) < whole(x.left):
             return Binary(x.op, x.right, x.left, x.dtype)
         return x
 
@@ -272,7 +272,7 @@ def _commuted(e: Expr) -> Expr:
 def _commuted_product(x: Binary) -> Expr:
     factors = [f.operand if _is_negation(f) else f for f in (x.left, x.right)]
     kept = [f for f in factors if not (isinstance(f, Literal) and f.value == 1)] or factors[:1]
-    kept.sort(key=repr)
+    kept.sort(key=whole)
     product = kept[0] if len(kept) == 1 else Binary("*", kept[0], kept[1], x.dtype)
     return _negated(product) if _is_negation(x.left) != _is_negation(x.right) else product
 

@@ -30,7 +30,6 @@ from polysched.scop.body import (
 )
 from polysched.scop.scop import Scop, Statement
 from polysched.scop.serialise import expression_text
-from polysched.target.one_line import OneLine
 from polysched.tensorize.description.contraction import Kind
 from polysched.tensorize.description.intrinsic import Intrinsic, LoadMode
 from polysched.tensorize.description.semantics import is_table_read, table_of
@@ -48,7 +47,7 @@ MOST_MAPPINGS = LIMITS.most_explained_mappings
 
 
 @dataclass(frozen=True, kw_only=True)
-class Explanation(OneLine):
+class Explanation:
     """Why one statement cannot be computed by the instruction.
 
     Parameters
@@ -193,8 +192,8 @@ def _other_form(encoding: Encoding) -> Explanation:
     theirs = f"{contraction.output} = {' + '.join(words)}".replace("+ -", "- ")
     if not multiplies(intrinsic):
         theirs = f"{contraction.output} = {_plain_text(contraction.update)}"
-    text = (f"the statement's update has not the form that {intrinsic.name} computes: {fragment.text(fragment.result)} "
-            f"= {fragment.text(fragment.update)} against {theirs}")
+    text = (f"the statement's update does not have the form that {intrinsic.name} computes: "
+            f"{fragment.text(fragment.result)} = {fragment.text(fragment.update)} against {theirs}")
     form = ideal_form(fragment.update, {})
     rewrite = _rewrite_of_form(fragment, form, intrinsic, own) if form is not None and multiplies(intrinsic) else ""
     fact = (Fact("form", text, rewrite),) if rewrite else ()

@@ -10,7 +10,6 @@ from typing import Any
 from polysched.records import dataclass
 from polysched.scop.body import Expr, Load
 from polysched.target import Costs, Target
-from polysched.target.one_line import OneLine
 from polysched.tensorize.description.intrinsic import Intrinsic, LoadMode
 from polysched.tensorize.description.library_operands import LibraryOperand, library_operand
 from polysched.tensorize.matching.assignment import Assignment
@@ -27,7 +26,7 @@ from polysched.tensorize.software.sizes import divides
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Match(OneLine):
+class Match:
     """One way: checked by isl, with its layouts and cost.
 
     Parameters
@@ -216,7 +215,8 @@ class Match(OneLine):
         """
         work = self.executions * self.intrinsic.cost.cycles + self.intrinsic.cost.latency_cycles
         if self.intrinsic.library:
-            work = self.fragment.work / 16 + self.executions * self.intrinsic.cost.latency_cycles
+            work = self.fragment.work / self.costs.library_operations_per_cycle \
+                + self.executions * self.intrinsic.cost.latency_cycles
         return work * self.fragment.times \
             + self.costs.copied_element_cycles * self.table.least_elements(self.assignment.held, self.loops)
 

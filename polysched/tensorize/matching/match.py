@@ -19,7 +19,6 @@ from polysched.records import dataclass
 from polysched.scop.body import Expr
 from polysched.scop.budget import ISL_OPERATIONS, in_words, with_budget
 from polysched.scop.scop import Scop
-from polysched.target.one_line import OneLine
 from polysched.tensorize.description.agreement import require_agreement
 from polysched.tensorize.description.contraction import Kind
 from polysched.tensorize.description.intrinsic import Intrinsic, LoadMode
@@ -81,7 +80,7 @@ def unhandled_kinds(intrinsic: Intrinsic) -> frozenset[Kind]:
 
 
 @dataclass(frozen=True)
-class MatchOptions(OneLine):
+class MatchOptions:
     """How matches are looked for.
 
     Parameters
@@ -108,7 +107,7 @@ class MatchOptions(OneLine):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Matches(OneLine):
+class Matches:
     """What was found for one program and one instruction.
 
     Parameters

@@ -15,7 +15,6 @@ from typing import Any, TypeAlias
 
 from polysched.records import dataclass
 from polysched.scop.body import Expr, Load
-from polysched.target.one_line import OneLine
 from polysched.tensorize.description.intrinsic import Intrinsic, LoadMode
 from polysched.tensorize.description.semantics import Affine, Element, Variable
 from polysched.tensorize.matching.encoding import Group
@@ -68,7 +67,7 @@ def _natural(shape: tuple[int | str, ...]) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True, eq=False)
-class LayoutTable(OneLine):
+class LayoutTable:
     """The layouts of all matches of one fragment and one instruction, which share most of their parts.
 
     A layout depends only on what the operand holds and on the loops in the dimensions that index it; its strides and
@@ -214,7 +213,7 @@ Copies: TypeAlias = "list[tuple[DescribedOperand, Expr, tuple[int, ...], dict[tu
 
 
 @dataclass(frozen=True, eq=False)
-class DescribedOperand(OneLine):
+class DescribedOperand:
     """What the description says about one operand, in terms of the groups."""
 
     table: LayoutTable

@@ -20,7 +20,7 @@ import islpy as isl
 import numpy as np
 import numpy.typing as npt
 
-from polysched.records import dataclass
+from polysched.records import dataclass, whole
 from polysched.scop.body import Expr, IteratorRef, Load, rebuild, walk
 from polysched.scop.budget import in_words, with_budget
 from polysched.tensorize.description.intrinsic import Intrinsic
@@ -277,7 +277,7 @@ class Correspondence:
                 return Load(self.fragment.statement.access(e.reference).array, e.dtype)
             return IteratorRef("i", e.dtype) if isinstance(e, IteratorRef) else e
 
-        shape = repr(rebuild(content, nameless))
+        shape = whole(rebuild(content, nameless))
         return self.shapes.setdefault(shape, f"V{len(self.shapes)}")
 
     @cached_property

@@ -32,7 +32,6 @@ from polysched.scop.dtypes import common_type
 from polysched.scop.points import fix_parameters, value_at
 from polysched.scop.scop import Access, AccessKind, Scop, Statement
 from polysched.scop.serialise import expression_text
-from polysched.target.one_line import OneLine
 from polysched.tensorize.description.semantics import is_table_read, table_function, table_of
 from polysched.tensorize.software.elements import leading_zeros, linear_form, scattered, subscripts_per_dimension
 from polysched.tensorize.software.spellings import one_spelling
@@ -70,7 +69,7 @@ class Assigned:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Fragment(OneLine):
+class Fragment:
     """A statement as the matcher sees it.
 
     Parameters

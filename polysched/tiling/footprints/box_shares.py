@@ -15,7 +15,6 @@ from polysched.records import dataclass
 from polysched.scop.budget import with_budget
 from polysched.scop.points import fix_parameters
 from polysched.scop.scop import Access, Scop
-from polysched.target.one_line import OneLine
 from polysched.tiling.footprints.point_count import point_count
 from polysched.tiling.footprints.references import Reference, reference_of, timed_relation
 from polysched.tiling.limits import LIMITS
@@ -25,7 +24,7 @@ COUNTING_OPERATIONS = LIMITS.counting_operations
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Instances(OneLine):
+class Instances:
     """The instances of a nest, as far as counting what they touch needs them.
 
     Parameters

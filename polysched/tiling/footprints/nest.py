@@ -18,7 +18,6 @@ from polysched.scop.body import Binary, BodyStatement, Call, Expr, Unary, assign
 from polysched.scop.budget import with_budget
 from polysched.scop.points import fix_parameters, isl_value
 from polysched.scop.scop import Scop
-from polysched.target.one_line import OneLine
 from polysched.tiling.footprints.box_shares import COUNTING_OPERATIONS, Instances
 from polysched.tiling.footprints.point_count import point_count
 from polysched.tiling.footprints.references import Reference, extent_of, nest_references
@@ -32,7 +31,7 @@ BOX = LIMITS.box_share
 
 
 @dataclass(frozen=True, kw_only=True)
-class Nest(OneLine):
+class Nest:
     """One band as the models see it.
 
     Parameters

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from polysched.records import dataclass
-from polysched.target.one_line import OneLine
 from polysched.tiling.footprints.nest import Nest
 from polysched.tiling.footprints.traffic import Level, structure_of
 from polysched.tiling.planning.register_shape import RegisterShape
@@ -23,7 +22,7 @@ class TileLevel:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class BandPlan(OneLine):
+class BandPlan:
     """How one band is tiled.
 
     Parameters
@@ -87,7 +86,7 @@ def in_order_made(plan: BandPlan, members: tuple[int, ...]) -> BandPlan:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Untiled(OneLine):
+class Untiled:
     """Why a band has neither tiles nor a register block.
 
     Parameters

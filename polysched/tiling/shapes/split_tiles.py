@@ -50,7 +50,6 @@ from polysched.scheduling.tree.loop_tree import (
     with_children,
 )
 from polysched.scop.points import isl_value
-from polysched.target.one_line import OneLine
 from polysched.tiling.limits import LIMITS
 from polysched.tiling.shapes.diamond import Faces
 from polysched.tiling.tree.distribute import statement_groups
@@ -91,7 +90,7 @@ class Cut:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Pieces(OneLine):
+class Pieces:
     """The pieces of every row of tiles over time.
 
     Parameters

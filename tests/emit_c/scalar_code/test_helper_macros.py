@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from polysched.emit_c.loop_ir.names import TakenNames
-from polysched.emit_c.scalar_code.helper_macros import HelperMacros
+from polysched.emit_c.scalar_code.helper_macros import WIDENINGS, HelperMacros
 from polysched.target import find_compiler
 from tests.emit_c.compiled import load
 
@@ -82,3 +82,37 @@ def test_names_of_the_program_are_left_to_it() -> None:
     macros = HelperMacros(TakenNames(used=frozenset({"polysched_min"}), visible=frozenset()))
     assert macros.use("min") != "polysched_min"
     assert not HelperMacros(TakenNames(used=frozenset(), visible=frozenset())).definitions()
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="instructions of x86")
+def test_widenings_have_the_values_of_conversions(tmp_path: Path) -> None:
+    """Those of 32 bytes are run where the processor has AVX2; all of them are compiled for AVX-512."""
+    macros = HelperMacros(TakenNames(used=frozenset(), visible=frozenset()))
+    c_types = {"int8": "signed char", "uint8": "unsigned char", "int16": "short", "uint16": "unsigned short",
+               "int32": "int", "uint32": "unsigned", "int64": "long", "float32": "float", "float64": "double"}
+    functions, calls = [], []
+    for kind in WIDENINGS:
+        have, want, lanes = kind.split("_")
+        size = np.dtype(want).itemsize * int(lanes)
+        given, made = f"given_{kind}", f"made_{kind}"
+        functions.append(
+            f"typedef {c_types[have]} {given} __attribute__((vector_size({size // 2}), aligned(1)));\n"
+            f"typedef {c_types[want]} {made} __attribute__((vector_size({size}), aligned(1)));\n"
+            f"void {kind}(const void *x, void *y) {{ *({made} *)y = {macros.use(kind)}({made}, *({given} *)x); }}\n")
+        if size == 32:
+            calls.append(kind)
+    text = "\n".join([*macros.definitions(), *functions])
+    (tmp_path / "all.c").write_text(text)
+    compiler = find_compiler()
+    subprocess.run([*compiler.command, "-mavx512bw", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only",
+                    str(tmp_path / "all.c")], check=True)
+    found = load(text, tmp_path)
+    for kind in calls:
+        have, want, lanes = kind.split("_")
+        dtype = np.dtype(have)
+        info = np.iinfo(dtype) if dtype.kind != "f" else None
+        ends = [info.min, info.max, info.max // 2 + 1, 5] if info else [-1.5, float("inf"), 1e-45, 3e38]
+        x = np.resize(np.array(ends, dtype), int(lanes))
+        y = np.zeros(int(lanes), want)
+        getattr(found, kind)(ctypes.c_void_p(x.ctypes.data), ctypes.c_void_p(y.ctypes.data))
+        assert y.tolist() == x.astype(want).tolist(), kind

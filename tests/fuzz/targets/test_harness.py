@@ -19,7 +19,8 @@ PROGRAM = replace(target_program(0), c_type="float", text="void f(int n, int t, 
 
 @pytest.mark.parametrize(("other", "said"), [
     ("x[i] = y[i] + 1;", ""), ("x[i] = y[i] + (i == 2);", "wrong: x[0], n 5, t 2"),
-    ("x[i] = y[i] + 1; A[0][3] = 1;", "wrong: A[3], n 5, t 2")])
+    ("x[i] = y[i] + 1; A[0][3] = 1;", "wrong: A[3], n 5, t 2"),
+    ("x[i] = y[i] + 1; const float old = z[0]; own_hook(); z[0] = old;", "an old value: z[0], n 5, t 2")])
 def test_what_it_says(other: str, said: str, tmp_path: Path) -> None:
     text = harness(PROGRAM, PROGRAM.text.replace("x[i] = y[i] + 1;", other), 3)
     (tmp_path / "g.c").write_text(text)
@@ -27,3 +28,11 @@ def test_what_it_says(other: str, said: str, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     ran = subprocess.run([tmp_path / "g", "5", "2", "9", "1"], capture_output=True, text=True, check=False)
     assert (ran.stdout.strip(), ran.returncode) == (said, int(bool(said)))
+
+
+def test_an_old_value_that_the_original_writes_is_right(tmp_path: Path) -> None:
+    program = replace(PROGRAM, text=PROGRAM.text.replace("+ 1; }", "+ 1; z[0] = z[0]; }"))
+    back = "+ 1; const float old = z[0]; own_hook(); z[0] = old; }"
+    (tmp_path / "g.c").write_text(harness(program, PROGRAM.text.replace("+ 1; }", back), 3))
+    assert find_compiler(None).run(["-O0", "g.c", "-o", "g"], folder=tmp_path).returncode == 0
+    assert subprocess.run([tmp_path / "g", "5", "2"], capture_output=True, text=True, check=False).stdout == ""

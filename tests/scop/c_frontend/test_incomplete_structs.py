@@ -27,9 +27,13 @@ def test_members_are_known(declarations: str, parameter: str, place: str) -> Non
     assert scop.array(written.array).dtype.name == "float64"
 
 
+def test_a_volatile_one_is_refused_as_such() -> None:
+    with pytest.raises(UnsupportedScopError, match="a volatile object can change"):
+        read("typedef volatile struct S *p; struct S { double *x; };", "p s", "s->x[i] = 0;")
+
+
 @pytest.mark.parametrize(("declarations", "parameter", "witness"), [
     ("typedef struct S *p; struct R { double *x; };", "p s", "struct S has no definition here"),
-    ("typedef volatile struct S *p; struct S { double *x; };", "p s", "volatile"),
     ("typedef struct S *p; void g(void) { struct S { double *x; }; }", "p s", "struct S has no definition here"),
 ])
 def test_what_stays_unknown_is_refused(declarations: str, parameter: str, witness: str) -> None:

@@ -22,9 +22,9 @@ LOOP = "for (int i = 0; i < 8; i++) "
 TEXTS: dict[str, tuple[str, Intrinsic, str, str]] = {   # the reason, and the rewrite
     "one type": ("C[i] += A[i] * D[i];", PRODUCT, "the program has int32, product wants int16",
                  "cast the operand to int16 if its values are known to fit"),
-    "twice the old value": ("C[i] = 2 * C[i] + A[i] * B[i];", PRODUCT, "has not the form that product computes",
+    "twice the old value": ("C[i] = 2 * C[i] + A[i] * B[i];", PRODUCT, "does not have the form that product computes",
                             "scale or combine C[i] in a statement of its own"),
-    "no sum": ("C[i] = A[i] * B[i];", PRODUCT, "has not the form", "write the sum as C[i] += ..."),
+    "no sum": ("C[i] = A[i] * B[i];", PRODUCT, "does not have the form", "write the sum as C[i] += ..."),
     "a choice": ("A[i] = A[i] > B[i] ? B[i] : A[i];", LARGER, "larger", ""),
     "by data": ("if (D[i] > 0) C[i] += A[i] * B[i];", PRODUCT, "whether it runs depends on data (D[i] > 0)",
                 "multiply by (D[i] > 0) ? factor : 0"),

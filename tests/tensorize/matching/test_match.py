@@ -421,7 +421,7 @@ void f(int32_t C[20][7], uint8_t A[20][5], int8_t B[5][7]) {
 def test_nothing_would_help_an_update_without_products(update: str) -> None:
     text = explained(match(program("int n, int32_t C[n][n], uint8_t A[n][n], int8_t B[n][n]", PRODUCT.replace(
         "C[i][j] += A[i][k] * B[k][j];", update)), find_intrinsic("vpdpbusd")))
-    assert "has not the form" in text
+    assert "does not have the form" in text
     assert "would help" not in text
 
 

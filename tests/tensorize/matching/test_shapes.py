@@ -40,7 +40,7 @@ REFUSED = {   # body, unit, words
     "the other triangle": ("for (int i = 0; i < 8; i++) for (int k = i; k < 8; k++) y[i] += x[k];", "scan", "no box"),
     "a longer one": ("for (int i = 0; i < 16; i++) for (int k = 0; k <= i; k++) y[i] += x[k];", "scan", "no box"),
     "a box": ("for (int i = 0; i < 8; i++) for (int k = 0; k < 8; k++) y[i] += x[k];", "scan", "computes nothing at"),
-    "a running minimum": (LOWER + "y[i] = x[k] > y[i] ? y[i] : x[k];", "largest", "has not the form"),
+    "a running minimum": (LOWER + "y[i] = x[k] > y[i] ? y[i] : x[k];", "largest", "does not have the form"),
     "fewer of a running maximum": ("for (int i = 0; i < 8; i++) for (int k = 0; k <= i && k < 3; k++) "
                                    "y[i] = x[k] < y[i] ? y[i] : x[k];", "largest", "counts"),
 }

@@ -42,7 +42,7 @@ class LvalueTypes:
         """Whether `v - 1` behind `v++` is the value before it: of pointers, and of integers that no step narrows."""
         kind = self.of(c_ast.ID(name))
         return isinstance(kind, Pointer) or (isinstance(kind, Scalar) and kind.dtype.is_integer
-                                             and kind.dtype.bits >= INT32.bits)
+                                             and not kind.volatile and kind.dtype.bits >= INT32.bits)
 
     def resolved(self, node: c_ast.Node) -> CType:
         """The type that a declaration or a type name stands for."""

@@ -103,7 +103,8 @@ class ParameterSteps:
             return False
         symbols = [self.scope.lookup(name) for name in identifiers_in(node)]
         return not identifiers_in(node) & self.changed and all(
-            s is not None and isinstance(s.ctype, Scalar) and s.ctype.dtype == INT32 for s in symbols)
+            s is not None and isinstance(s.ctype, Scalar) and s.ctype.dtype == INT32 and not s.ctype.volatile
+            for s in symbols)
 
     def _made(self, node: c_ast.For, declaration: c_ast.Decl | None, name: str, first: c_ast.Node,
               last: c_ast.Node) -> c_ast.Node:
