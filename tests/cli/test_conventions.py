@@ -18,6 +18,7 @@ from polysched.cli.conventions import (
     Input,
     OncePerName,
     Parser,
+    chosen_target,
     json_file,
     likely_sizes,
     meant,
@@ -29,6 +30,7 @@ from polysched.cli.conventions import (
 from polysched.cli.entry import main, make_parser
 from polysched.cli.options import tiled_options
 from polysched.emit_gpu.interface import INTERFACES
+from polysched.errors import UsageError
 from tests.cli.command import PRODUCT, SCALING, is_refusal, polysched
 
 PARSERS = dict(subcommands(make_parser()))
@@ -281,6 +283,8 @@ def test_a_target_by_file_and_one_that_does_not_exist(tmp_path):
     assert unknown.stderr == "polysched: no target cray\n  hint: one of host, generic, or a JSON file\n"
     near = polysched("c2c", "in.c", "--target", "opncl", folder=tmp_path)
     assert near.stderr.startswith("polysched: no target opncl; did you mean opencl?\n")
+    with pytest.raises(UsageError, match="no target gemini; did you mean gemmini"):
+        chosen_target(argparse.Namespace(target="gemini", machine=None))
     assert "generic" in polysched("machine", "--targets", folder=tmp_path).stdout
 
 
