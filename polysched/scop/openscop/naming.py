@@ -117,7 +117,7 @@ def _is_equal(one: isl.Map, other: isl.Map) -> bool:
 
 
 def _different(numbers: Sequence[str], fitting: Mapping[str, list[str]]) -> dict[str, str] | None:
-    """A name for each number, no two the same; numbers that fit the same names are accessed alike: any of these does."""
+    """A name for each number, no two the same; numbers that fit the same names are accessed alike."""
     chosen: dict[str, str] = {}
     for number in numbers:
         name = next((name for name in fitting[number] if name not in chosen.values()), None)
