@@ -25,20 +25,24 @@ Accesses = tuple[tuple[isl.Map, ...], tuple[isl.Map, ...]]
 
 def with_names(region: OpenScopRegion) -> OpenScopRegion:
     """The region with names for the arrays that only have numbers; as it is where the bodies do not say them."""
-    listed = [_listed(statement) for statement in region.statements]
-    numbers = sorted({array for own in listed for array in own if not array.isidentifier()}, key=lambda n: (len(n), n))
-    if not numbers:
-        return region
-    written = [_in_body(statement, region.parameters) for statement in region.statements]
-    known = {array for own in listed for array in own}
-    names = sorted({name for own in written for name in own} - known)
-    fitting = {number: [name for name in names if _fits(number, name, listed, written)] for number in numbers}
-    chosen = _different(numbers, fitting)
-    if chosen is None:
+    chosen = _names_of_numbers(region)
+    if not chosen:
         return region
     return replace(region, statements=tuple(replace(statement, accesses=tuple(
         (kind, chosen.get(array, array), relation) for kind, array, relation in statement.accesses))
         for statement in region.statements))
+
+
+def _names_of_numbers(region: OpenScopRegion) -> dict[str, str]:
+    """A name for each array that only has a number; nothing where some have none."""
+    listed = [_listed(statement) for statement in region.statements]
+    known = set().union(*listed)
+    numbers = sorted((array for array in known if not array.isidentifier()), key=lambda n: (len(n), n))
+    if not numbers:
+        return {}
+    written = [_in_body(statement, region.parameters) for statement in region.statements]
+    names = sorted(set().union(*written) - known)
+    return _different({number: [name for name in names if _fits(number, name, listed, written)] for number in numbers})
 
 
 def _listed(statement: OpenScopStatement) -> dict[str, Accesses]:
@@ -116,12 +120,12 @@ def _is_equal(one: isl.Map, other: isl.Map) -> bool:
     return all(one.dim(side) == other.dim(side) for side in sides) and bool(one.is_equal(other))
 
 
-def _different(numbers: Sequence[str], fitting: Mapping[str, list[str]]) -> dict[str, str] | None:
+def _different(fitting: Mapping[str, list[str]]) -> dict[str, str]:
     """A name for each number, no two the same; numbers that fit the same names are accessed alike."""
     chosen: dict[str, str] = {}
-    for number in numbers:
-        name = next((name for name in fitting[number] if name not in chosen.values()), None)
+    for number, names in fitting.items():
+        name = next((name for name in names if name not in chosen.values()), None)
         if name is None:
-            return None
+            return {}
         chosen[number] = name
     return chosen
