@@ -83,7 +83,7 @@ def test_a_verdict_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> N
     fragment = prepared(SOFTMAX)
     first = stitched_verdict(fragment, {}, PipelineOptions())
     assert first.seconds > 0
-    monkeypatch.setattr(module, "stitched_program", None)
+    monkeypatch.setattr(module, "stitched_fragment", None)
     assert stitched_verdict(fragment, {}, PipelineOptions()) == first
 
 
