@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -33,12 +31,12 @@ def test_a_model_with_open_sizes_is_inspected(folder: Path) -> None:
 
 
 def test_a_model_from_standard_input(folder: Path) -> None:
-    command = [sys.executable, "-m", "polysched", "onnx", "-", "--size", "batch=2", "--verify", "reference"]
-    done = subprocess.run(command, input=(folder / "m.onnx").read_bytes(), capture_output=True, check=True)
-    assert b"small: 2 nodes of 2 operators" in done.stdout
-    assert b"verified" in done.stdout
-    refused = subprocess.run([sys.executable, "-m", "polysched", "onnx", "-"], input="no model", capture_output=True,
-                             text=True, check=False)
+    done = polysched("onnx", "-", "--size", "batch=2", "--verify", "reference", folder=folder,
+                     given=(folder / "m.onnx").read_bytes())
+    assert done.returncode == 0
+    assert "small: 2 nodes of 2 operators" in done.stdout
+    assert "verified" in done.stdout
+    refused = polysched("onnx", "-", folder=folder, given="no model")
     assert refused.returncode == 2
     assert refused.stderr.startswith("polysched: <stdin>: ")
 

@@ -282,8 +282,11 @@ def test_a_budget_is_positive(arguments):
 
 PROPOSED = """\
 import json, sys
+from dataclasses import replace
+from polysched.search import tuning
 from polysched.search.tuning import Budget, Search, tune
 from tests.search.programs import OPTIONS, Recorded, Unbuilt, product
+tuning.LIMITS = replace(tuning.LIMITS, first_generation=256, generation=64)   # ranked in a second
 raced = {}
 for strategy in ("evolution",):
     runner = Recorded(lambda recipe: 1.0 if not recipe.bands else 0.5 + len(recipe.text) % 17 / 16)

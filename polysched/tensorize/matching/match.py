@@ -18,7 +18,9 @@ from polysched.errors import BudgetExceededError
 from polysched.records import dataclass
 from polysched.scop.body import Expr
 from polysched.scop.budget import ISL_OPERATIONS, in_words, with_budget
+from polysched.scop.html import preformatted
 from polysched.scop.scop import Scop
+from polysched.scop.shown import Shown
 from polysched.tensorize.description.agreement import require_agreement
 from polysched.tensorize.description.contraction import Kind
 from polysched.tensorize.description.intrinsic import Intrinsic, LoadMode
@@ -107,7 +109,7 @@ class MatchOptions:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Matches:
+class Matches(Shown):
     """What was found for one program and one instruction.
 
     Parameters
@@ -135,6 +137,23 @@ class Matches:
     @property
     def total(self) -> int:
         return len(self.with_mirrors)
+
+    def headline(self) -> str:
+        return f"of {self.scop.name} on {self.intrinsic.name}: {self.count} match{'es' * (self.count != 1)}"
+
+    def __str__(self) -> str:
+        return self.text(everything=True)
+
+    def _repr_html_(self) -> str:
+        return preformatted(str(self))
+
+    def text(self, *, everything: bool) -> str:
+        """The count, the matches, or only the cheapest, and, where there is none, the reasons."""
+        lines = [f"{self.scop.name} on {self.intrinsic.name}, rule {self.options.rule.value}: {self.count} "
+                 f"match{'es' * (self.count != 1)} ({self.total} with mirror images, {self.milliseconds:.0f} ms)"]
+        for m in self.matches if everything else self.matches[:1]:
+            lines += (f"  {line}" for line in m.lines())
+        return "\n".join([*lines, *map(str, self.explanations if not self.count else ())])
 
     def to_json(self) -> dict[str, Any]:
         """The result as plain values; `count` is up to symmetry."""

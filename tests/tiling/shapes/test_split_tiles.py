@@ -274,7 +274,7 @@ def symbolic():
     return pluto_of(SYMBOLIC)
 
 
-@pytest.mark.parametrize("cores", [2, 3])
+@pytest.mark.parametrize("cores", and_campaign([3], [2]))
 def test_space_whose_size_is_a_parameter_is_cut_and_legal_with_all_its_pieces(symbolic, cores):
     tiled = tile(symbolic, plain(sizes=(2, 8, 16), split=True, target=replace(MACHINE, cores=cores)))
     assert tiled.bands[0].pieces == cores
