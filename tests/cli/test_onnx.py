@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,8 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
+from polysched.cli.entry import main
+from polysched.search import tuning
 from tests.cli.command import is_refusal, polysched
 
 
@@ -184,11 +187,13 @@ def test_no_threads_are_a_usage_error(folder: Path) -> None:
     assert "--threads: '0' is not a whole number above 0" in done.stderr
 
 
-def test_the_kernels_of_a_model_are_tuned_and_used(folder: Path) -> None:
-    done = polysched("tune", "m.onnx", "--size", "batch=3", "--trials", "2", "--threads", "1", "--database", "t.db",
-                     "--json", "t.json", "--cflags", "-O3 -march=native", folder=folder)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("the whole: ")
+def test_the_kernels_of_a_model_are_tuned_and_used(folder: Path, monkeypatch: pytest.MonkeyPatch,
+                                                   capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(tuning, "LIMITS", replace(tuning.LIMITS, first_generation=16, generation=8))
+    monkeypatch.chdir(folder)
+    assert main(["tune", "m.onnx", "--size", "batch=3", "--trials", "2", "--threads", "1", "--database", "t.db",
+                 "--json", "t.json", "--cflags", "-O3 -march=native"]) == 0
+    assert capsys.readouterr().out.startswith("the whole: ")
     found = json.loads((folder / "t.json").read_text())
     assert [p["weight"] for p in found["programs"]] == [1.0] * 5
     assert found["trials"] == 2
