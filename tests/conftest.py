@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
+import importlib
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,7 +17,7 @@ from polysched.target.build_cache import ENVIRONMENT as CACHE
 from tests import forked_children
 from tests.cli import loaded_process
 from tests.compilations import AS_ASKED, KEPT, SHARED, Compilations, take_the_place
-from tests.tiers import CAMPAIGN, RECORD, function_of, in_campaign, recorded, renewed, renewed_campaign
+from tests.tiers import CAMPAIGN, RECORD, ROOT, function_of, in_campaign, recorded, renewed, renewed_campaign
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -38,6 +40,15 @@ def pytest_configure(config: pytest.Config) -> None:
         config.option.markexpr = ""   # of a function that ran in part, the record would lose the other parameters
         if not hasattr(config, "workerinput"):
             config.pluginmanager.register(TierRecorder())
+
+
+def pytest_collection(session: pytest.Session) -> None:
+    """Every second worker reads the tests from the last to the first: each compiles half of what is not compiled."""
+    number = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    if number % 2 and [Path(own).resolve() for own in session.config.args] == [ROOT / "tests"]:
+        for path in sorted((ROOT / "tests").rglob("test_*.py"), reverse=True):
+            with contextlib.suppress(Exception, pytest.skip.Exception):   # the collection itself meets it again
+                importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

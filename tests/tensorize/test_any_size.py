@@ -17,6 +17,7 @@ from polysched.tensorize.decision import decide
 from polysched.tensorize.options import TensorizeOptions
 from tests.tensorize.functions.replaced import openblas
 from tests.tensorize.imagined_units import DESCRIBED
+from tests.tiers import and_campaign
 
 PRODUCT = """#include <stdint.h>
 void product(int m, int n, int q, int32_t C[m][n], const {left} A[m][q], const {right} B[q][n])
@@ -238,10 +239,10 @@ def test_a_library_function_is_told_the_sizes(extents: str, element: str, words:
         assert np.array_equal(c, expected), (m, n, q)
 
 
-@pytest.mark.parametrize(("loops", "step"), [
-    ("for (int kk = 0; kk < q; kk += 16) for (int k = kk; k < kk + 16; k++) C[i][j] += A[i][k] * B[k][j];", 16),
+@pytest.mark.parametrize(("loops", "step"), and_campaign([
+    ("for (int kk = 0; kk < q; kk += 16) for (int k = kk; k < kk + 16; k++) C[i][j] += A[i][k] * B[k][j];", 16)], [
     ("for (int k = 0; k < q; k += 4) { C[i][j] += A[i][k] * B[k][j]; C[i][j] += A[i][k + 1] * B[k + 1][j]; "
-     "C[i][j] += A[i][k + 2] * B[k + 2][j]; C[i][j] += A[i][k + 3] * B[k + 3][j]; }", 4)])
+     "C[i][j] += A[i][k + 2] * B[k + 2][j]; C[i][j] += A[i][k + 3] * B[k + 3][j]; }", 4)]))
 def test_sums_in_whole_steps_are_as_long_as_the_size_rounded_up(loops: str, step: int, tmp_path: Path) -> None:
     path = tmp_path / "steps.c"
     path.write_text(f"""#include <stdint.h>

@@ -280,6 +280,12 @@ def _functions(tree: c_ast.FileAST) -> dict[str, c_ast.FuncDef]:
     return {f.decl.name: f for f in tree.ext if isinstance(f, c_ast.FuncDef)}
 
 
+def _named(reads: FileReads, region: SyntaxRegion, scope: Scope) -> tuple[NameReads, ...]:
+    """How often the region reads each variable that is visible in it, volatile ones left out."""
+    named = reads.of_region(region, {name for level in scope.levels[1:] for name in level.symbols})
+    return tuple(n for n in named if (symbol := scope.lookup(n.name)) is None or not leads_to_volatile(symbol.ctype))
+
+
 def _extract(source: SourceFile, tree: c_ast.FileAST, region: SyntaxRegion, *, pure: frozenset[str],
              effects: Mapping[str, DeclaredEffects], identifiers: frozenset[str], reads: FileReads,
              left: Callable[[], float], infer: Infer, too_large: set[str],
@@ -293,8 +299,7 @@ def _extract(source: SourceFile, tree: c_ast.FileAST, region: SyntaxRegion, *, p
     scope = scope_at(tree, region)
     volatile.check(source.path, region.items, scope, {*pure, *effects})
     check_private_copies(source.path, scope, region)
-    named = reads.of_region(region, {name for level in scope.levels[1:] for name in level.symbols})
-    named = tuple(n for n in named if (symbol := scope.lookup(n.name)) is None or not leads_to_volatile(symbol.ctype))
+    named = _named(reads, region, scope)
     written, region = region, replace(region, items=tuple(copied(list(region.items))))
     kept = outliving(source.path, scope, region)
     plain = without_declarations(region, kept) if kept else ""
