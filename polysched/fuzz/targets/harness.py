@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 
-from polysched.fuzz.targets.programs import ARRAYS, TargetProgram
+from polysched.fuzz.targets.programs import ARRAYS, MARGIN, TargetProgram
 
 _LAUNCH = "polysched_device_launch(&polysched_kernels"
-"""Where nothing of the host's arrays is read any more."""
+"""In the last region, where nothing of the host's arrays is read any more."""
+_REGION = "polysched_device_build(&polysched_program"
 _MACROS = r"""
 #define OWN_FILL(type, name, count, value) \
   own_##name[0] = malloc(sizeof(type) * (count)), own_##name[1] = malloc(sizeof(type) * (count)), \
@@ -47,14 +48,14 @@ _WRITES = re.compile(r"\b(\w(?:\[[^][]*\])+) [-+]?= ")
 
 def harness(program: TargetProgram, transformed: str, seed: int) -> str:
     """The text of a C program; its arguments are sizes `n t n t ...`, and it ends with 1 if anything is wrong."""
-    types = {name: "unsigned char" if name == "m" else program.c_type for name in ARRAYS}
+    types = program.types
     counts = {name: "own_edge * own_edge" if name in "ABC" else "2" if name == "r" else "own_edge" for name in ARRAYS}
     fraction = "(own_random() % 100000) / 1000.0"
     values = {name: fraction if types[name] in ("float", "double") else "own_random()" for name in ARRAYS}
     passed = [", ".join(["own_n", "own_t", *(f"(void *)own_{name}[{which}]" for name in ARRAYS)])
               for which in range(3)]
     lines = ["#include <stdio.h>", "#include <stdlib.h>", "#include <string.h>", "static void own_hook(void);",
-             transformed.replace(_LAUNCH, f"own_hook(), {_LAUNCH}"), "static void own_mark(const void *place);",
+             _hooked(program, transformed), "static void own_mark(const void *place);",
              "#define f own_original", _WRITES.sub(r"own_mark(&\1), \g<0>", program.text), "#undef f", _MACROS,
              *(f"static {types[name]} *own_{name}[3];\nstatic char *own_written_{name};" for name in ARRAYS),
              "static long own_edge, own_n, own_t, own_bad, own_hooked;",
@@ -67,9 +68,17 @@ def harness(program: TargetProgram, transformed: str, seed: int) -> str:
              "static void own_hook(void) {", "  if (own_hooked++) return;",
              *(f"  OWN_HOOK({name}, {counts[name]})" for name in ARRAYS), "}",
              "int main(int count, char **words) {", "  for (int at = 1; at + 1 < count; at += 2) {",
-             "    own_n = atol(words[at]), own_t = atol(words[at + 1]), own_edge = own_n + 6, own_hooked = 0;",
+             f"    own_n = atol(words[at]), own_t = atol(words[at + 1]), own_edge = own_n + {2 * MARGIN};",
+             "    own_hooked = 0;",
              *(f"    OWN_FILL({types[name]}, {name}, {counts[name]}, {values[name]})" for name in ARRAYS),
              f"    own_original({passed[1]});", f"    f({passed[2]});",
              *(f"    OWN_COMPARE({types[name]}, {name}, {counts[name]})" for name in ARRAYS),
              "  }", "  return own_bad > 0;", "}", ""]
     return "\n".join(lines)
+
+
+def _hooked(program: TargetProgram, transformed: str) -> str:
+    """The text with other values at the first launch of its last region; none where the host runs that."""
+    before, region, last = transformed.rpartition(_REGION)
+    whole = transformed.count(_REGION) == program.text.count("#pragma scop")
+    return before + region + last.replace(_LAUNCH, f"own_hook(), {_LAUNCH}") if whole else transformed

@@ -9,12 +9,15 @@ from pathlib import Path
 import pytest
 
 from polysched.fuzz.targets.harness import harness
-from polysched.fuzz.targets.programs import target_program
+from polysched.fuzz.targets.programs import ARRAYS, target_program
 from polysched.target import find_compiler
 
-PROGRAM = replace(target_program(0), c_type="float", text="void f(int n, int t, float A[n + 6][n + 6], "
-                  "float B[n + 6][n + 6], float C[n + 6][n + 6], float x[n + 6], float y[n + 6], float z[n + 6], "
-                  "float r[2], unsigned char m[n + 6]) { for (int i = 0; i < n; i++) x[i] = y[i] + 1; }\n")
+TYPES = {name: "unsigned char" if name == "m" else "float" for name in ARRAYS}
+PROGRAM = replace(target_program(0), types=TYPES, text=(
+    "void f(int n, int t, float A[n + 10][n + 10], float B[n + 10][n + 10], float C[n + 10][n + 10], float x[n + 10], "
+    "float y[n + 10], float z[n + 10], float r[2], unsigned char m[n + 10]) "
+    "{ for (int i = 0; i < n; i++) x[i] = y[i] + 1; }\n"))
+
 
 
 @pytest.mark.parametrize(("other", "said"), [
