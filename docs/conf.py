@@ -16,7 +16,7 @@ project = "polysched"
 version = release = __version__
 root_doc = "index"
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.viewcode"]
-exclude_patterns = ["_build", "_templates", "README.md"]
+exclude_patterns = ["_build", "_templates", "README.md", "jupyter_execute"]   # the last: myst-nb, beside _build
 nb_execution_mode = "off"   # notebooks are shown as they were run; tests run them
 templates_path = ["_templates"]
 autosummary_generate = True   # a page a module of api.md, in docs/api/

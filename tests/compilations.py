@@ -1,5 +1,9 @@
 """What compilers make during a test run, once for the same text and options; and large headers are read once.
 
+What has the program's own flags is compiled with -O2 instead of -O3, in half the time: contraction, aliases and
+overflow are what they are there, passes that copy loops are missing.  Tests below `AS_ASKED`, which compare every
+kernel and random programs, compile as users do.
+
 This holds in the processes of pytest, whose caches are folders of the run, and in the forks that become commands.
 Commands that tests start as new interpreters compile on their own.
 """
@@ -17,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import polysched
+from polysched.measure.processes.building import DEFAULT_FLAGS
 from polysched.scop.c_frontend.text import preprocess
 from polysched.target import Compiler
 
@@ -31,6 +36,14 @@ ALONE = ("-shared", "-c", "-l", "-L", "-Wl,")
 """Options that change nothing in how headers are read."""
 SHARED = "POLYSCHED_TEST_COMPILATIONS"
 """The variable that names the folder to the forks that become commands."""
+LESS = ("-O2", *DEFAULT_FLAGS[1:])
+"""In the place of the program's own flags."""
+KEPT = "POLYSCHED_TEST_FLAGS_AS_ASKED"
+"""The variable that is set where these stay as they are."""
+AS_ASKED = ("tests/emit_c/alternatives/test_wide_vectors.py", "tests/emit_c/vector_math/", "tests/end_to_end/",
+            "tests/fuzz/", "tests/kernels/", "tests/measure/timing/", "tests/tensorize/test_random_sums.py",
+            "tests/test_compilations.py")
+"""Files and folders of tests where it is set."""
 _WORDS = r"#[ \t]*(?:(?:include|define)\b|if defined\(__x86_64__\)(?=[ \t]*\n))"
 _HEAD = re.compile(rf"(?:\s|//[^\n]*\n|/\*.*?\*/|{_WORDS}[^\n]*(?<!\\)\n)*", re.DOTALL)
 _DIRECTIVE = re.compile(rf"^{_WORDS}.*\n", re.MULTILINE)
@@ -107,6 +120,12 @@ def head_of(text: str) -> str:
     return head if any(f"<{name}>" in head for name in LARGE) else ""
 
 
+def flags_of(arguments: Sequence[str]) -> list[str]:
+    """What a compiler gets in the place of arguments that begin with the program's own flags."""
+    own = tuple(arguments[:len(DEFAULT_FLAGS)]) == DEFAULT_FLAGS and KEPT not in os.environ
+    return [*(LESS if own else arguments[:len(DEFAULT_FLAGS)]), *arguments[len(DEFAULT_FLAGS):]]
+
+
 def _key(compiler: Compiler, options: Iterable[str], text: str) -> str:
     parts = [*compiler.command, "", *options, "", *(os.environ.get(n, "") for n in ENVIRONMENT), text]
     return hashlib.sha256("\0".join(parts).encode(errors="surrogateescape")).hexdigest()
@@ -127,6 +146,7 @@ class Compilations:
 
     def __call__(self, compiler: Compiler, arguments: Sequence[str], *, source: str | None = None,
                  folder: Path | None = None, timeout_seconds: float = 300.0) -> subprocess.CompletedProcess[str]:
+        arguments = flags_of(arguments)
         found = Compilation.of(compiler, arguments, source, folder)
         if found is not None and (kept := self.folder / found.key).exists():
             found.output.unlink(missing_ok=True)   # a process may have the earlier one loaded

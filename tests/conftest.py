@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
+import importlib
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,8 +16,8 @@ from polysched.emit_c import EmitOptions
 from polysched.target.build_cache import ENVIRONMENT as CACHE
 from tests import forked_children
 from tests.cli import loaded_process
-from tests.compilations import SHARED, Compilations, take_the_place
-from tests.tiers import CAMPAIGN, RECORD, function_of, in_campaign, recorded, renewed, renewed_campaign
+from tests.compilations import AS_ASKED, KEPT, SHARED, Compilations, take_the_place
+from tests.tiers import CAMPAIGN, RECORD, ROOT, function_of, in_campaign, recorded, renewed, renewed_campaign
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -32,11 +34,21 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")   # read when a process loads libgomp
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")   # and OpenBLAS, with NumPy: 2 to this many cycles
+    os.environ.setdefault("POLYSCHED_OPENCL_BUILD", "-cl-opt-disable")   # else PoCL takes six times as long
     loaded_process.remember(os.environ)
     if config.getoption("--record-tiers"):
         config.option.markexpr = ""   # of a function that ran in part, the record would lose the other parameters
         if not hasattr(config, "workerinput"):
             config.pluginmanager.register(TierRecorder())
+
+
+def pytest_collection(session: pytest.Session) -> None:
+    """Every second worker reads the tests from the last to the first: each compiles half of what is not compiled."""
+    number = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    if number % 2 and [Path(own).resolve() for own in session.config.args] == [ROOT / "tests"]:
+        for path in sorted((ROOT / "tests").rglob("test_*.py"), reverse=True):
+            with contextlib.suppress(Exception, pytest.skip.Exception):   # the collection itself meets it again
+                importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -95,6 +107,15 @@ def compilations(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Compilati
         patch.setenv(SHARED, str(outputs))
         yield made
     made.remove_precompiled()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def flags_as_asked(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Where the level of optimisation may matter, compilers get what the program asks for."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.node.nodeid.startswith(AS_ASKED):
+            patch.setenv(KEPT, "1")
+        yield
 
 
 @pytest.fixture

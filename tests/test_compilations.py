@@ -14,7 +14,7 @@ from polysched.measure.processes.building import compile_shared
 from polysched.target import Compiler, find_compiler
 from polysched.target.build_cache import ENVIRONMENT as CACHE
 from tests.cli.command import SCALING, polysched
-from tests.compilations import SHARED, STUBS, Compilation, Compilations, head_of
+from tests.compilations import KEPT, SHARED, STUBS, Compilation, Compilations, head_of
 
 NUMBER = '__attribute__((visibility("default"))) int number(void) { static int calls; return VALUE + calls++; }\n'
 
@@ -79,6 +79,16 @@ def test_other_options_compile_again(counted: Counted, tmp_path: Path) -> None:
     library(7, tmp_path / "one")
     library(7, tmp_path / "two", flags=("-O2",))
     assert len(counted.asked) == 2
+
+
+def test_the_programs_own_flags_optimise_less_and_others_stay(
+        counted: Counted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    library(7, tmp_path / "asked")
+    monkeypatch.delenv(KEPT)
+    library(7, tmp_path / "less")
+    library(7, tmp_path / "other", flags=("-O3",))
+    assert [asked[:2] for asked in counted.asked] == [["-O3", "-march=native"], ["-O2", "-march=native"],
+                                                     ["-O3", counted.asked[2][1]]]
 
 
 def test_what_is_refused_is_refused_again(counted: Counted, tmp_path: Path) -> None:

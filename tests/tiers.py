@@ -21,7 +21,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 RECORD = Path(__file__).with_name("not_quick.txt")
 CAMPAIGN = Path(__file__).with_name("campaign.txt")
-MOST_OF_A_FUNCTION = 0.5
+MOST_OF_A_FUNCTION = 0.35
 """Seconds that the tests of one function may take in all, over their parameters; of what takes t seconds in all stay
 parameters that take the geometric mean of both: two at least, or one where they take longer than this on average."""
 MOST_OF_SUBJECTS = 2.0

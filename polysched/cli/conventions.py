@@ -169,10 +169,11 @@ def refuse_device(arguments: argparse.Namespace) -> None:
 
 def chosen_target(arguments: argparse.Namespace) -> Target:
     """The value of `--target`, with the costs of `--machine`."""
+    from polysched.pipeline.options import DEVICES
     from polysched.target import TARGETS, find_target
     from polysched.target.calibrated import read_calibrated
     refuse_device(arguments)
-    known = (*TARGETS, *WORK_ITEMS, RANKS)
+    known = (*TARGETS, *DEVICES, RANKS)
     if arguments.target not in known and (close := meant(arguments.target, known)) and not (
             os.path.exists(arguments.target)):
         raise UsageError(f"no target {arguments.target}{close}",

@@ -210,19 +210,10 @@ def show_function(found: FunctionMatches) -> None:
 
 
 def show(found: Matches, *, everything: bool) -> None:
-    """The count, the matches or the cheapest, and why the rest has none."""
-    print(f"{found.scop.name} on {found.intrinsic.name}, rule {found.options.rule.value}: {found.count} "
-          f"match{'es' * (found.count != 1)} ({found.total} with mirror images, {found.milliseconds:.0f} ms)")
-    for m in found.matches if everything else found.matches[:1]:
-        print(f"  {m}")
-        print(f"    executed {m.executions * m.fragment.times} times, {m.utilisation:.0%} of its work used, about "
-              f"{m.cost_cycles:.0f} cycles; " + ", ".join(f"{v.operand} {v.mode.value}" for v in m.layouts))
-        for assumption in m.assumptions:
-            print(f"    takes for granted: {assumption}")
+    """The matches or the cheapest, or why there is none."""
+    print(found.text(everything=everything))
     if found.count > 1 and not everything:
         print(f"  and {found.count - 1} more (--all)")
-    for explanation in found.explanations if not found.count else ():
-        print(explanation)
 
 
 def programs(arguments: argparse.Namespace, sizes: dict[str, int]) -> tuple[tuple[Scop, ...], dict[str, int]]:

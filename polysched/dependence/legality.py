@@ -422,12 +422,12 @@ def witness_of(part: Active, reason: str, *, least: bool = False) -> Violation:
     relation = part.relation
     parameters = {}
     for position in range(relation.dim(isl.dim_type.param)):
-        value = _least_parameter(relation, position)
+        value = _least_parameter(_without_empty_parts(relation), position)
         relation = relation.fix_val(isl.dim_type.param, position, value)
         parameters[str(relation.get_dim_name(isl.dim_type.param, position))] = int(value.to_python())
-    pairs = relation.wrap()
+    pairs = _without_empty_parts(relation).wrap()
     bounded = least and all(pairs.dim_has_lower_bound(isl.dim_type.set, k) for k in range(pairs.dim(isl.dim_type.set)))
-    point = (pairs.lexmin() if bounded else pairs).sample_point()
+    point = (_lexicographically_least(pairs) if bounded else pairs).sample_point()
     count = point.get_space().dim(isl.dim_type.set)
     at = tuple(int(point.get_coordinate_val(isl.dim_type.set, i).to_python()) for i in range(count))
     depth = part.relation.dim(isl.dim_type.in_)
@@ -435,14 +435,31 @@ def witness_of(part: Active, reason: str, *, least: bool = False) -> Violation:
                      source=at[:depth], sink=at[depth:], reason=reason)
 
 
+def _without_empty_parts(relation: isl.Map) -> isl.Map:
+    """The relation without parts that no whole numbers fulfil, from which isl would take least values nevertheless."""
+    found = isl.Map.empty(relation.get_space())
+    for part in relation.get_basic_maps():
+        if not part.is_empty():
+            found = found.union(isl.Map.from_basic_map(part))
+    return found
+
+
+def _lexicographically_least(pairs: isl.Set) -> isl.Set:
+    """The least pair of a set without parameters."""
+    for k in range(pairs.dim(isl.dim_type.set)):
+        pairs = pairs.fix_val(isl.dim_type.set, k, pairs.dim_min_val(k))
+    return pairs
+
+
 def _least_parameter(relation: isl.Map, position: int) -> isl.Val:
-    """A value of one parameter for which pairs exist; the least when there is one."""
+    """A value of one parameter for which pairs exist: the least from zero on, or else the nearest to it."""
     values = relation.params()
     others = [i for i in range(values.dim(isl.dim_type.param)) if i != position]
     for other in reversed(others):
         values = values.project_out(isl.dim_type.param, other, 1)
     line = values.move_dims(isl.dim_type.set, 0, isl.dim_type.param, 0, 1)
-    least = line.dim_min_val(0)
-    if least.is_int():
-        return least
+    sizes = line.intersect(isl.Set("{ [value] : value >= 0 }"))
+    nearest = line.dim_max_val(0) if sizes.is_empty() else sizes.dim_min_val(0)
+    if nearest.is_int():
+        return nearest
     return line.sample_point().get_coordinate_val(isl.dim_type.set, 0)

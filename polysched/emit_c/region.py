@@ -189,7 +189,7 @@ class RegionPrinter:
         if self.options.trace is not None:
             reasons = {THREADS: self.options.openmp and runs_on_threads(loop, place.above),
                        LANES: self.options.simd and runs_in_lanes(loop)}
-            return unordered_loop(self.options.trace, [kind for kind, applies in reasons.items() if applies], head, body)
+            return unordered_loop(self.options.trace, [kind for kind, holds in reasons.items() if holds], head, body)
         body = inside._iteration(loop, body, below.facts, alone=bool(wanted))
         lines = with_pragmas(loop, braced(head, body), above=place.above, threads=self.options.openmp, simd=simd,
                              index=self.index, tested=self.tested_teams)

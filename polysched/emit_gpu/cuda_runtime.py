@@ -91,10 +91,12 @@ static void polysched_device_build(CUmodule *program, polysched_device_kernel *k
   polysched_device_holds = 0;
   pthread_mutex_unlock(&polysched_device_building);
 }
+static void polysched_device_give_buffer(void *buffer) { cuMemFree((CUdeviceptr)(size_t)buffer); }
 static CUdeviceptr polysched_device_allocate(long rows, long row_elements, size_t element_bytes) {
   CUdeviceptr buffer = 0;
   size_t bytes = rows > 0 && row_elements > 0 ? (size_t)rows * row_elements * element_bytes : 0;
   polysched_device_check(cuMemAlloc(&buffer, bytes ? bytes : 1), "no memory for a buffer");
+  polysched_device_own((void *)(size_t)buffer, polysched_device_give_buffer);
   return buffer;
 }
 /* The buffer for an array of the caller: the array itself where it lies in the device's memory, and what the device has
@@ -156,6 +158,7 @@ static void polysched_device_launch(polysched_device_kernel *kernel, int dimensi
 }
 static void polysched_device_release(CUdeviceptr buffer) {
   polysched_device_check(cuCtxSynchronize(), "a kernel failed");
+  polysched_device_disown((void *)(size_t)buffer);
   polysched_device_check(cuMemFree(buffer), "a buffer cannot be freed");
 }
 static inline void polysched_device_drop(CUdeviceptr buffer, const void *host) {

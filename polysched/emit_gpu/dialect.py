@@ -42,7 +42,7 @@ NO_TYPES = (*MOVED_TYPES, LONGDOUBLE)
 
 
 OWN_NAMES = re.compile(r"polysched_(device_\w+|program(_\d+)?|kernels|names)|"
-                       r"POLYSCHED_(OPENCL|CUDA|NO_CONTRACTION)")
+                       r"POLYSCHED_(OPENCL(_\w+)?|CUDA|NO_CONTRACTION|DEVICE_\w+)")
 """Identifiers that the emitted C declares itself."""
 
 

@@ -8,6 +8,7 @@ from polysched.dependence.dependences import DependenceKind
 from polysched.dependence.legality import Active, carrier
 from polysched.emit_c.loop_ir.index import Linear
 from polysched.emit_c.loop_ir.loops import Node
+from polysched.emit_c.loop_ir.whole_tiles import with_whole_tiles
 from polysched.emit_c.nests.array_contraction import contract, contracted
 from polysched.emit_gpu.fixed_values import bounds, launched_at, outer_bounds, within_values
 from polysched.emit_gpu.item_points import points_of
@@ -73,6 +74,8 @@ def kernel_loops(mapping: GpuMapping, launch: Launch, names: DeviceNames) -> Ker
     private = {a: names.arrays[a] for a in private_arrays(mapping, launch)}
     loops = contract(loops, mapping.schedule.dependences, inside.params().intersect(context), private,
                      buffer_bytes=LIMITS.largest_private_bytes, lasting_bytes=LIMITS.largest_private_bytes)
+    if contracted(loops):
+        loops = with_whole_tiles(loops)
     assert not (private and launch.points), "a launch with temporaries has no points"
     places = None if private else _places(launch, host, coordinates, names)
     phases = () if places is None else phase_loops(mapping, launch, names, places)

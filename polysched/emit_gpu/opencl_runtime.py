@@ -74,6 +74,8 @@ static polysched_device_program polysched_device_built(const char *text) {
   }
   return program;
 }
+static void polysched_device_give_kernel(void *kernel) { clReleaseKernel((cl_kernel)kernel); }
+static void polysched_device_give_buffer(void *buffer) { clReleaseMemObject((cl_mem)buffer); }
 /* Kernels of the calling thread alone: no two threads may set arguments of one kernel object (clSetKernelArg). */
 static void polysched_device_build(cl_program *program, cl_kernel *kernels, int count, const char *text,
                                const char *const *names) {
@@ -84,6 +86,7 @@ static void polysched_device_build(cl_program *program, cl_kernel *kernels, int 
     cl_int status;
     kernels[k] = clCreateKernel(*program, names[k], &status);
     polysched_device_check(status, names[k]);
+    polysched_device_own(kernels[k], polysched_device_give_kernel);
   }
   polysched_device_holds = 0;
   pthread_mutex_unlock(&polysched_device_building);
@@ -93,6 +96,7 @@ static cl_mem polysched_device_allocate(long rows, long row_elements, size_t ele
   size_t bytes = rows > 0 && row_elements > 0 ? (size_t)rows * row_elements * element_bytes : 0;
   cl_mem buffer = clCreateBuffer(polysched_device_context, CL_MEM_READ_WRITE, bytes ? bytes : 1, NULL, &status);
   polysched_device_check(status, "no memory for a buffer");
+  polysched_device_own(buffer, polysched_device_give_buffer);
   return buffer;
 }
 /* The buffer for an array of the caller. */
@@ -144,6 +148,7 @@ static void polysched_device_launch(cl_kernel *kernel, cl_uint dimensions, const
 }
 static void polysched_device_release(cl_mem buffer) {
   polysched_device_check(clFinish(polysched_device_queue), "a kernel failed");
+  polysched_device_disown(buffer);
   clReleaseMemObject(buffer);
 }
 static inline void polysched_device_drop(cl_mem buffer, const void *host) {
@@ -152,7 +157,10 @@ static inline void polysched_device_drop(cl_mem buffer, const void *host) {
 }
 static void polysched_device_end(cl_kernel *kernels, int count) {
   polysched_device_check(clFinish(polysched_device_queue), "a kernel failed");
-  for (int k = 0; k < count; k++) clReleaseKernel(kernels[k]);
+  for (int k = 0; k < count; k++) {
+    polysched_device_disown(kernels[k]);
+    clReleaseKernel(kernels[k]);
+  }
 }
 #endif
 '''

@@ -47,7 +47,8 @@ def run_experiment(name: str, argv: Sequence[str], *,
     results = arguments.results or Path(f"{found.folder.name}.jsonl")
     showing = arguments.show and not arguments.list
     held = (Case(name=record.case) for record in read(results, experiment=found.name)) if showing else ()
-    cases = select(tuple(held) if showing else cases_of(experiment, settings), arguments.only)
+    every = tuple(held) if showing else cases_of(experiment, settings)
+    cases = select(every, arguments.only)
     if arguments.list:
         print("\n".join(case.name for case in cases))
         return 0
@@ -55,6 +56,9 @@ def run_experiment(name: str, argv: Sequence[str], *,
         measure_cases(found, settings, cases, arguments, results)
     records = wanted(read(results, experiment=found.name), cases, arguments)
     show(experiment, records, arguments, found)
+    if len(cases) < len(every) and not arguments.quiet:
+        print(f"polysched: {len(cases)} of {len(every)} cases: the table and its verdict are about these alone",
+              file=sys.stderr)
     return judge(experiment, records)
 
 

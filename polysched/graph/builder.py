@@ -141,8 +141,13 @@ class GraphBuilder:
 
         Raises
         ------
-        UsageError : the name is taken, or there is no such element type.
+        UsageError : the name is taken, there is no such element type, or the arguments are in another order.
         """
+        if not isinstance(name, str) or not isinstance(dtype, str) or isinstance(shape, str) or not (
+                isinstance(shape, Sequence) and all(isinstance(e, int | str | Size) for e in shape)):
+            raise UsageError("an input is given by its name, its element type and its shape",
+                             witness=f"input({name!r}, {dtype!r}, {shape!r})"[:200],
+                             hint='g.input("x", "float32", ("N", 4))')
         if dtype not in ELEMENT_TYPES:
             raise UsageError(f"no element type {dtype}", where=name, hint=f"one of {', '.join(ELEMENT_TYPES)}")
         if name in self.inference.types:

@@ -141,11 +141,14 @@ def compare_and_time(subject: Subject, given_sizes: Mapping[str, int], *, option
 
     Raises
     ------
-    UsageError : the sizes or the function's parameters do not allow a run.
+    UsageError : the sizes or the function's parameters do not allow a run, or the transformed text is a region alone.
     CompileError : one of the versions does not compile.
     """
     options = options or MeasureOptions()
     signature = subject.signature
+    if subject.transformed_text.lstrip().startswith("{"):
+        raise UsageError("the transformed text is a region, and no C file", where=location(subject.scops[0]),
+                         witness="it begins with `{`", hint="polysched.optimize(scop).subject() has the whole file")
     size = choose_size(subject.scops, given_sizes)
     compiler = find_compiler(options.cc)
     threads = options.threads or available_cores()

@@ -97,26 +97,31 @@ def _to_json(value: Any) -> Any:
     return value
 
 
+def _record(value: Mapping[str, Any], kind: Any) -> Any:
+    """A dataclass of its fields; one that it does not have is an error."""
+    hints = typing.get_type_hints(kind)
+    if unknown := set(value) - set(hints):
+        raise TypeError(f"unknown fields {sorted(unknown)}")
+    return kind(**{name: _from_json(item, hints[name]) for name, item in value.items()})
+
+
+def _tuple(items: list[Any], kinds: tuple[Any, ...]) -> tuple[Any, ...]:
+    """A tuple of these types, or of any length where the last one is an ellipsis."""
+    each = kinds[:1] * len(items) if kinds[-1] is Ellipsis else kinds
+    return tuple(_from_json(item, kind) for item, kind in zip(items, each, strict=True))
+
+
 def _from_json(value: Any, kind: Any) -> Any:
     """The inverse of `_to_json` for a type annotation made of dataclasses, tuples, mappings, unions and plain types."""
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if isinstance(kind, type) and dataclasses.is_dataclass(kind):
-        hints = typing.get_type_hints(kind)
-        unknown = set(value) - set(hints)
-        if unknown:
-            raise TypeError(f"unknown fields {sorted(unknown)}")
-        return kind(**{name: _from_json(item, hints[name]) for name, item in value.items()})
+        return _record(value, kind)
     if origin in (types.UnionType, typing.Union):
-        if value is None:
-            return None
-        return _from_json(value, next(a for a in arguments if a is not type(None)))
+        return None if value is None else _from_json(value, next(a for a in arguments if a is not type(None)))
     if origin is tuple:
-        kinds = arguments[:1] * len(value) if arguments[-1] is Ellipsis else arguments
-        return tuple(_from_json(item, k) for item, k in zip(value, kinds, strict=True))
-    if kind is float and isinstance(value, str):
-        return NOT_FINITE[value]
+        return _tuple(value, arguments)
     if kind is float:
-        return float(value)
+        return NOT_FINITE[value] if isinstance(value, str) else float(value)
     if origin is Mapping and arguments[0] is int:
         return {int(key): item for key, item in value.items()}
     return dict(value) if isinstance(value, Mapping) else value

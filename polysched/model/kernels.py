@@ -22,7 +22,7 @@ from polysched.graph.values.graph import Graph
 from polysched.graph.values.text import from_text, to_text
 from polysched.measure.processes.building import DEFAULT_FLAGS, first_lines
 from polysched.model.limits import LIMITS
-from polysched.model.stitched import stitched_program
+from polysched.model.stitched import stitched_fragment
 from polysched.model.variants import Asked, Candidate, predicted_seconds
 from polysched.pipeline.optimized import Optimized
 from polysched.pipeline.options import BEST, PipelineOptions
@@ -214,10 +214,10 @@ def emitted(fragment: Graph, options: PipelineOptions, name: str) -> tuple[CFunc
 
 def optimized_kernel(fragment: Graph, options: PipelineOptions) -> Optimized:
     """All stages of a fragment: several operators in one loop over tiles, where that is legal."""
-    scop, options = scop_of(fragment), in_any_order(options)
+    options = in_any_order(options)
     one = has_stages(fragment) and options.scheduler != BEST   # which compares schedules, and has none to stitch
-    found = stitched_program(scop, options) if one else None
-    return optimize(scop, options) if found is None else optimize(found.scop, found.options)
+    found = stitched_fragment(fragment, options) if one else None
+    return optimize(scop_of(fragment), options) if found is None else optimize(found.scop, found.options)
 
 
 def in_any_order(options: PipelineOptions) -> PipelineOptions:

@@ -39,6 +39,11 @@ class ModelLimits:
         16, unit="patterns", source="whose tiles are looked for; the plan of one BERT layer was within 5% of that by "
                                     "32")
 
+    # stitched.py
+    kept_fragments: int = constant(
+        64, unit="fragments", source="stitched ones that a plan judged and of which kernels may be made: four plans' "
+                                     "worth")
+
     # variants.py
     most_variants: int = constant(
         3, unit="codes", source="of a kernel: each costs its compilation, and a fourth one gains little regret")

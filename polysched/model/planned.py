@@ -29,9 +29,9 @@ from polysched.graph.planning.online_softmax import online_softmax
 from polysched.graph.planning.plan import Plan, plan
 from polysched.graph.values.graph import Graph
 from polysched.graph.values.text import to_text
-from polysched.model.kernels import why_alone
+from polysched.model.kernels import in_any_order, why_alone
 from polysched.model.limits import LIMITS
-from polysched.model.stitched import stitched_program
+from polysched.model.stitched import stitched_fragment
 from polysched.pipeline.options import PipelineOptions
 from polysched.records import whole
 from polysched.scop.assumptions import ASSUMED
@@ -204,10 +204,9 @@ def stitched_verdict(fragment: Graph, sizes: Mapping[str, int], options: Pipelin
 
 def _judged(fragment: Graph, options: PipelineOptions) -> Verdict:
     try:
-        scop = scop_of(fragment)
-        if options.instructions_for(scop) is not None:
+        if options.instructions_for(scop_of(fragment)) is not None:
             return Verdict("an instruction may compute its product of bytes, which a loop over tiles by hand has not")
-        found = stitched_program(scop, options)
+        found = stitched_fragment(fragment, in_any_order(options))   # as its kernel asks for it
     except PolyschedError as error:
         return Verdict(error.problem)
     if found is None:

@@ -107,9 +107,10 @@ class _Cutting(Resolving):
         operator = operator_of(node)
         if operator.element is not None or operator.view:
             return
-        used = [n for n in node.used if n not in self.inference.known or not _is_plain(self.inference.known[n])]
-        known = {n: self.inference.known[n] for n in node.used if n not in used}
-        alone = Graph(name="node", inputs=tuple((n, self.inference.types[n]) for n in used), nodes=(node,),
+        nodes, read = self._behind_sizes((node,))
+        used = [n for n in read if n not in self.inference.known or not _is_plain(self.inference.known[n])]
+        known = {n: self.inference.known[n] for n in read if n not in used}
+        alone = Graph(name="node", inputs=tuple((n, self.inference.types[n]) for n in used), nodes=tuple(nodes),
                       outputs=tuple(o for o in node.outputs if o), constants=known)
         try:
             for kernel in planned(alone).kernels:
@@ -172,15 +173,19 @@ class _Cutting(Resolving):
 
     def _island(self, nodes: tuple[Node, ...], reason: str) -> Island:
         """Nodes as an island; what is known is constant, and shapes are computed inside."""
-        behind: list[Node] = list(nodes)
-        while wanted := [n for n in inputs_of(behind) if self._follows_from_sizes(n)]:
-            behind = [*(n for n in dict.fromkeys(self.holders[w] for w in wanted)), *behind]
-        behind = _in_order(behind)
-        read = inputs_of(behind)
+        behind, read = self._behind_sizes(nodes)
         known = self.inference.known
         return Island(nodes=tuple(behind), reason=reason, outputs=tuple(o for o in nodes[-1].outputs if o),
                       inputs=tuple((n, self.inference.types.get(n)) for n in read if n not in known),
                       constants={n: known[n] for n in read if n in known})
+
+    def _behind_sizes(self, nodes: Sequence[Node]) -> tuple[list[Node], tuple[str, ...]]:
+        """Nodes behind those that compute sizes for them, and what all of them read."""
+        behind: list[Node] = list(nodes)
+        while wanted := [n for n in inputs_of(behind) if self._follows_from_sizes(n)]:
+            behind = [*dict.fromkeys(self.holders[w] for w in wanted), *behind]
+        behind = _in_order(behind)
+        return behind, tuple(inputs_of(behind))
 
     def _follows_from_sizes(self, name: str) -> bool:
         known = self.inference.known.get(name)
@@ -240,11 +245,7 @@ class _Cutting(Resolving):
 
     def _segment(self, nodes: Sequence[Node], later: set[str], known: Mapping[str, np.ndarray], name: str) -> Graph:
         """Nodes as a graph, with the nodes that compute shapes for them."""
-        listed = list(nodes)
-        while wanted := [n for n in inputs_of(listed) if self._follows_from_sizes(n)]:
-            listed = [*dict.fromkeys(self.holders[w] for w in wanted), *listed]
-        listed = _in_order(listed)
-        read = inputs_of(listed)
+        listed, read = self._behind_sizes(nodes)
         given = {n: self.inference.types[n] for n in read if n not in known}
         made = [o for n in nodes for o in n.outputs if o in later]
         constants = {n: known[n] for n in read if n in known}

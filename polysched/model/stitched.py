@@ -6,10 +6,15 @@ from dataclasses import replace
 
 from polysched.dependence import analyse
 from polysched.dependence.collapsing import collapse_rows
+from polysched.graph.planning.expressions import scop_of
+from polysched.graph.values.graph import Graph
+from polysched.graph.values.text import to_text
+from polysched.model.limits import LIMITS
 from polysched.pipeline.options import PipelineOptions
 from polysched.pipeline.stages import analysed, scheduled
 from polysched.records import dataclass
 from polysched.scop.scop import Scop
+from polysched.target import Target
 from polysched.tiling.stitch import CodePlan, stitch
 
 
@@ -29,6 +34,26 @@ class StitchedProgram:
     options: PipelineOptions
     plan: CodePlan
     refused: tuple[tuple[CodePlan, str], ...]
+
+
+_KEPT: dict[str, tuple[PipelineOptions, Target, StitchedProgram | None]] = {}
+
+
+def stitched_fragment(fragment: Graph, options: PipelineOptions) -> StitchedProgram | None:
+    """`stitched_program` of a fragment: a plan judges it, then its kernel is made of the same one.
+
+    Raises
+    ------
+    PolyschedError : as there, or the fragment is no program.
+    """
+    text, target = to_text(fragment), options.target()
+    kept = _KEPT.pop(text, None)
+    if kept is None or kept[:2] != (options, target):
+        kept = (options, target, stitched_program(scop_of(fragment), options))
+    _KEPT[text] = kept   # behind all others
+    if len(_KEPT) > LIMITS.kept_fragments:
+        _KEPT.pop(next(iter(_KEPT)), None)
+    return kept[2]
 
 
 def stitched_program(scop: Scop, options: PipelineOptions) -> StitchedProgram | None:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from polysched.measure.timing.statistics import ratio_text
 from polysched.records import dataclass
 from polysched.report.entry import OURS, Entry, TileTime, Variant
 from polysched.report.extras import required
@@ -197,7 +198,7 @@ def _bar(axes: Axes, y: float, variant: Variant, colour: str, logarithmic: bool)
     if interval is not None:
         axes.plot([interval.low, interval.high], [y, y], color=ink, linewidth=1.4, solid_capstyle="butt")
     at = max(value, interval.high if interval is not None else value, start)
-    axes.annotate(f"{value:.2f}" if value < 10 else f"{value:.1f}", (at, y), xytext=(4, 0),
+    axes.annotate(ratio_text(value) if value < 10 else f"{value:.1f}", (at, y), xytext=(4, 0),
                   textcoords="offset points", va="center", fontsize=8, color=ink)
 
 

@@ -71,7 +71,7 @@ def _part(entries: Sequence[Entry], names: Sequence[str]) -> str:
 def _mean_cells(means: Mapping[str, tuple[float, int]], names: Sequence[str]) -> list[str]:
     """Per variant no time, and the mean with the number of results."""
     return [cell for name in names
-            for cell in ("", f"{means[name][0]:.2f} ({means[name][1]})" if name in means else "--")]
+            for cell in ("", f"{ratio_text(means[name][0])} ({means[name][1]})" if name in means else "--")]
 
 
 def _averaged(entries: Sequence[Entry]) -> list[tuple[str, Sequence[Entry]]]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from polysched.measure.timing.statistics import ratio_text
 from polysched.report.code import c_html, code_styles
 from polysched.report.entry import Entry
 from polysched.report.extras import required
@@ -33,7 +35,7 @@ def page_html(results: Results, *, title: str) -> str:
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True,
                                      lstrip_blocks=True)
     safe = required("markupsafe").Markup
-    for filter_ in (seconds_text, size_text, anchor):
+    for filter_ in (ratio_text, seconds_text, size_text, anchor):
         environment.filters[filter_.__name__] = filter_
     environment.filters["code"] = lambda text: safe(c_html(str(text)))
     environment.globals["quantity"] = quantity
@@ -77,23 +79,29 @@ def facts(results: Results) -> list[tuple[str, list[str]]]:
 
 def warnings(results: Results) -> list[str]:
     """What a reader should know before trusting the figures."""
-    said = []
+    return [*_about_machines(results), *_about_revisions(results)]
+
+
+def _about_machines(results: Results) -> Iterator[str]:
     if len(results.machines) > 1:
-        said.append("The results come from several machines; times of different machines cannot be compared.")
-    repeats = sum(v.repeats for e in results.entries for v in e.variants)
-    disturbed = sum(v.disturbed for e in results.entries for v in e.variants)
+        yield "The results come from several machines; times of different machines cannot be compared."
+    variants = [v for e in results.entries for v in e.variants]
+    repeats, disturbed = sum(v.repeats for v in variants), sum(v.disturbed for v in variants)
     if repeats and disturbed / repeats > MUCH_DISTURBED:
-        said.append(f"{disturbed} of {repeats} timed calls were disturbed by other work on the machine.")
-    if any(e.provenance.git_revision.endswith("-dirty") for e in results.entries):
-        said.append("Files had been changed since the git revision that is named.")
-    if len({e.provenance.git_revision for e in results.entries}) > 1:
-        said.append("The results were measured by several revisions of the program.")
-    if any(e.variants for e in results.entries) and not any(e.peaks for e in results.entries):
-        said.append("The machine's peak was not measured, so there is no roofline; polysched machine measures it.")
+        yield f"{disturbed} of {repeats} timed calls were disturbed by other work on the machine."
+    if variants and not any(e.peaks for e in results.entries):
+        yield "The machine's peak was not measured, so there is no roofline; polysched machine measures it."
+
+
+def _about_revisions(results: Results) -> Iterator[str]:
+    revisions = {e.provenance.git_revision for e in results.entries}
+    if any(revision.endswith("-dirty") for revision in revisions):
+        yield "Files had been changed since the git revision that is named."
+    if len(revisions) > 1:
+        yield "The results were measured by several revisions of the program."
     if results.older:
         what = "earlier result of the same thing is" if results.older == 1 else "earlier results of the same things are"
-        said.append(f"{results.older} {what} not shown.")
-    return said
+        yield f"{results.older} {what} not shown."
 
 
 def anchor(entry: Entry) -> str:

@@ -14,13 +14,15 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from polysched.errors import RunFailedError
+from polysched.measure.timing.machine import available_memory
 from polysched.records import dataclass
 from polysched.runtime.scheduler_rows import JobRow, Options, Told
 
@@ -61,9 +63,11 @@ class _Memory:
         for size in pieces:
             self.offsets.append(self.bytes)
             self.bytes += -(-max(size, 1) // ALIGNED) * ALIGNED
+        if self.bytes > (free := available_memory()):
+            raise _no_process(f"{self.bytes / 2**20:,.0f} MiB of copies, {free / 2**20:,.0f} MiB of memory free")
         self.file = os.memfd_create("polysched-serve")
         try:
-            os.ftruncate(self.file, self.bytes)
+            os.posix_fallocate(self.file, 0, self.bytes)   # what is not there is told here, and by no SIGBUS
             self.map = mmap.mmap(self.file, self.bytes)
         except BaseException:
             os.close(self.file)
@@ -82,19 +86,21 @@ def serve_apart(jobs: Sequence[Apart], scheduler: bytes, options: Options, yield
 
     Raises
     ------
-    RunFailedError : a job crashed, or the process ended in some other way; no array of the caller has changed. Behind
-        an exception here that is its cause.
+    RunFailedError : a job crashed, or the process ended in some other way, or there is no memory or no process for
+        them; no array of the caller has changed. Behind an exception here that is its cause.
     """
     arrays = [array for job in jobs for array in (*job.arrays, job.times)]
     sizes = [ctypes.sizeof(JobRow) * len(jobs), ctypes.sizeof(Told), yields.nbytes, *(a.nbytes for a in arrays)]
-    memory = _Memory(sizes)
+    with _told():
+        memory = _Memory(sizes)
     try:
         for at, array in enumerate(arrays, 3):
             memory.array(at, array)[...] = array
         rows = (JobRow * len(jobs)).from_buffer_copy(b"".join(bytes(job.row) for job in jobs))
         memory.map[:ctypes.sizeof(rows)] = bytes(rows)
         with tempfile.TemporaryDirectory(prefix="polysched-") as folder:
-            request = _request(jobs, scheduler, bytes(options), memory, Path(folder))
+            with _told():
+                request = _request(jobs, scheduler, bytes(options), memory, Path(folder))
             end = _waited_for(request, memory)
         found = tuple((JobRow * len(jobs)).from_buffer_copy(memory.map, 0))
         told = Told.from_buffer_copy(memory.map, memory.offsets[1])
@@ -109,6 +115,20 @@ def serve_apart(jobs: Sequence[Apart], scheduler: bytes, options: Options, yield
         return end.status, found, told
     finally:
         os.close(memory.file)
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """What the system refuses as an error of ours."""
+    try:
+        yield
+    except OSError as error:
+        raise _no_process(str(error)) from None
+
+
+def _no_process(witness: str) -> RunFailedError:
+    return RunFailedError("the jobs get no process of their own", witness=witness,
+                          hint="fewer or smaller arrays, a higher limit of processes (ulimit -u), or isolated=False")
 
 
 def _request(jobs: Sequence[Apart], scheduler: bytes, options: bytes, memory: _Memory, folder: Path
@@ -143,9 +163,11 @@ class _End:
 def _waited_for(request: Mapping[str, Any], memory: _Memory) -> _End:
     """Start the process, and wait until it ends."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p or os.getcwd() for p in sys.path)}
-    with subprocess.Popen([sys.executable, "-m", CHILD], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, pass_fds=(request["memory"],), env=environment,
-                          start_new_session=True) as process:
+    with _told():
+        process = subprocess.Popen([sys.executable, "-m", CHILD], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, pass_fds=(request["memory"],), env=environment,
+                                   start_new_session=True)
+    with process:
         interruption = None
         try:
             try:

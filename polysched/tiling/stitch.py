@@ -88,6 +88,32 @@ class Stitched:
     refused: tuple[tuple[CodePlan, str], ...] = ()
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Amounts:
+    """What all plans of a program have in common, for values of its parameters.
+
+    Parameters
+    ----------
+    points : instances of each statement, by their box.
+    operations : of one instance.
+    bits : of the widest element that a statement touches: a sum in double halves its own lanes, no others'.
+    bytes_touched : of each array.
+    """
+
+    points: Mapping[str, int]
+    operations: Mapping[str, int]
+    bits: Mapping[str, int]
+    bytes_touched: Mapping[str, int]
+
+    @staticmethod
+    def of(scop: Scop, values: Mapping[str, int]) -> _Amounts:
+        return _Amounts(
+            points={s.name: _count(s.domain, values) for s in scop.statements},
+            operations={s.name: _operations(s) for s in scop.statements},
+            bits={s.name: max(scop.array(a.array).dtype.bits for a in s.accesses) for s in scop.statements},
+            bytes_touched={a.name: _array_bytes(scop, a.name, values) for a in scop.arrays})
+
+
 def stitch(schedule: Schedule, target: Target | None = None, *,
            parameters: Mapping[str, int] | None = None) -> Stitched | None:
     """The schedule by its cheapest plan that is legal; None where there is none.
@@ -112,6 +138,7 @@ def code_plans(schedule: Schedule, target: Target | None = None, *,
     scop = schedule.scop
     values = {**assumed_values(scop), **(parameters or {})}
     tree = from_isl(schedule.tree)
+    amounts = _Amounts.of(scop, values)
     found: list[CodePlan] = []
     for step in _candidates(schedule, tree, values, target.cores):
         try:
@@ -120,7 +147,7 @@ def code_plans(schedule: Schedule, target: Target | None = None, *,
             continue
         if len(own) < len(scop.statements) or any(100 * i.recomputed(values) > step.most_again for i in own):
             continue
-        found.append(_projected(scop, step, own, values, target))
+        found.append(_projected(scop, step, own, values, target, amounts))
     return tuple(sorted(found, key=lambda p: (p.seconds, -prod(p.step.sizes))))
 
 
@@ -193,11 +220,6 @@ def _operations(statement: Statement) -> int:
     return max(1, computed + sum(item.op is not None for item in assignments(statement.body)))
 
 
-def _width(scop: Scop, statement: Statement) -> int:
-    """Bits of the widest element that a statement touches: a sum in double halves its own lanes, no others'."""
-    return max(scop.array(a.array).dtype.bits for a in statement.accesses)
-
-
 def _cut_rows(statement: Statement, values: Mapping[str, int], lanes: int) -> float:
     """What lanes that short rows leave idle cost a sum, as a share of its operations; 0 where they are idle alone, too.
 
@@ -219,21 +241,21 @@ def _cut_rows(statement: Statement, values: Mapping[str, int], lanes: int) -> fl
 
 
 def _projected(scop: Scop, step: Stitch, own: tuple[Image, ...], values: Mapping[str, int],
-               target: Target) -> CodePlan:
+               target: Target, amounts: _Amounts) -> CodePlan:
     """A candidate with its cost."""
     again = {i.statement: i.recomputed({**values}) for i in own if i.again}
-    counts = {s: int(_count(s.domain, values) * (1 + again.get(s.name, 0.0))) * _operations(s) for s in scop.statements}
-    lasting = sum(_array_bytes(scop, a.name, values) for a in scop.arrays if not a.is_temporary)
-    scratch, spilled = _scratch(scop, own, values, target)
+    counts = {s: int(amounts.points[s.name] * (1 + again.get(s.name, 0.0))) * amounts.operations[s.name]
+              for s in scop.statements}
+    lasting = sum(amounts.bytes_touched[a.name] for a in scop.arrays if not a.is_temporary)
+    scratch, spilled = _scratch(scop, own, values, target, amounts)
     most = max((i.tiles.range() for i in own), key=lambda numbers: _count(numbers, values))
     tiles, rows = _count(most, values), _rows_of_tiles(most, values)
     moved = lasting + spilled
     threads = max(1, min(target.cores, rows))
     busy = rows / ceil(rows / threads) if rows else 1.0
     memory = moved / (target.bandwidth(0) * busy)
-    widths = {s: _width(scop, s) for s in scop.statements}
-    arithmetic = sum(count * (1 + _cut_rows(s, values, target.lanes(widths[s]))) / target.peak_flops(widths[s])
-                     for s, count in counts.items()) / busy
+    arithmetic = sum(count * (1 + _cut_rows(s, values, target.lanes(amounts.bits[s.name])))
+                     / target.peak_flops(amounts.bits[s.name]) for s, count in counts.items()) / busy
     starts = (tiles * len(own) * target.costs.row_cycles / target.frequency_hz / busy
               + target.costs.team_seconds(threads))
     unhidden = (1 - target.costs.hidden_share) * min(memory, arithmetic)
@@ -250,7 +272,8 @@ def _array_bytes(scop: Scop, name: str, values: Mapping[str, int]) -> int:
     return max((_count(t, values) for t in touched), default=0) * array.dtype.bytes
 
 
-def _scratch(scop: Scop, own: tuple[Image, ...], values: Mapping[str, int], target: Target) -> tuple[int, int]:
+def _scratch(scop: Scop, own: tuple[Image, ...], values: Mapping[str, int], target: Target,
+             amounts: _Amounts) -> tuple[int, int]:
     """Bytes of temporaries that a tile keeps, and what goes to memory because they exceed a core's own cache."""
     by_name = {i.statement: i for i in own}
     kept, whole = 0, 0
@@ -262,7 +285,7 @@ def _scratch(scop: Scop, own: tuple[Image, ...], values: Mapping[str, int], targ
                 middle = _middle_tile(fix_parameters(tiles.range(), {**values}))
                 boxes.append(_count(tiles.intersect_range(middle).domain().apply(access.relation), values))
         kept += max(boxes) * array.dtype.bytes
-        whole += _array_bytes(scop, array.name, values)
+        whole += amounts.bytes_touched[array.name]
     fits = kept <= target.costs.usable_share * target.last_private.size_bytes
     return kept, 0 if fits else 2 * whole
 

@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from radon.complexity import cc_visit
+from radon.complexity import cc_visit_ast
 
 import polysched
 
@@ -27,11 +27,18 @@ BRANCHES = re.compile(r"\b(if|else|elif|for|while|except|with|assert|and|or|lamb
 """The words that radon counts, and others: no function is more complex than it has of them, and one."""
 
 
-def may_be_complex(text: str) -> bool:
-    """Whether some function of a module has words enough to be above the limit; radon takes its time."""
-    lines = text.splitlines()
-    return any(len(BRANCHES.findall("\n".join(lines[node.lineno - 1:node.end_lineno]))) >= MOST
-               for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+def what_may_be_complex(text: str) -> ast.Module:
+    """A module's functions and methods that have words enough to be above the limit; radon takes its time."""
+    lines, tree = text.splitlines(), ast.parse(text)
+
+    def few(node: ast.stmt) -> bool:
+        return isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and len(
+            BRANCHES.findall("\n".join(lines[node.lineno - 1:node.end_lineno]))) < MOST
+
+    for scope in (tree, *(node for node in tree.body if isinstance(node, ast.ClassDef))):
+        scope.body = [node for node in scope.body if not few(node)]
+    tree.body = [node for node in tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)]
+    return tree
 
 
 @cache
@@ -39,7 +46,7 @@ def complex_functions() -> dict[str, int]:
     """The functions above the limit: file and name -> complexity."""
     found: dict[str, int] = {}
     for text, path in ((path.read_text(), path) for path in sorted(ROOT.rglob("*.py"))):
-        for block in cc_visit(text) if may_be_complex(text) else ():
+        for block in cc_visit_ast(what_may_be_complex(text)):
             for part in (block, *getattr(block, "methods", ())):
                 if type(part).__name__ == "Function" and part.complexity > MOST:
                     key = f"{path.relative_to(ROOT)} {part.fullname}"

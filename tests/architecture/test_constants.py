@@ -96,10 +96,10 @@ def test_every_record_of_limits_is_in_the_table(table: ModuleType) -> None:
 
 
 def test_every_limit_is_read() -> None:
-    unread = []
+    unread, texts = [], {path: path.read_text() for path in ROOT.rglob("*.py")}
     for limits in ROOT.rglob("limits.py"):
         room = limits.parent
-        text = "\n".join(path.read_text() for path in ROOT.rglob("*.py") if path != limits)
+        text = "\n".join(own for path, own in texts.items() if path != limits)
         names = [s.target.id for node in ast.parse(limits.read_text()).body if isinstance(node, ast.ClassDef)
                  for s in node.body if isinstance(s, ast.AnnAssign) and isinstance(s.target, ast.Name)]
         unread += [f"{room.name}.{name}" for name in names if f"LIMITS.{name}" not in text]

@@ -38,15 +38,17 @@ void scaling(int n, double A[n])
 
 
 def polysched(*arguments: str, folder: Path, timeout: float = 120, environment: dict[str, str] | None = None,
-              from_nothing: bool = False) -> subprocess.CompletedProcess[str]:
+              from_nothing: bool = False, given: str | bytes = b"") -> subprocess.CompletedProcess[str]:
     """Run `polysched` in a folder and wait for it.
 
+    given : what its standard input has, where it is a fork.
     from_nothing : a new interpreter imports what the command needs, rather than a fork that has it all; always so with
     a variable that an interpreter reads when it starts.
     """
     variables = {**os.environ, **(environment or {})}
     if not from_nothing and not any(name.startswith(("PYTHON", "LANG", "LC_")) for name in environment or {}):
-        return run_command(arguments, folder=folder, environment=variables, timeout=timeout)
+        return run_command(arguments, folder=folder, environment=variables, timeout=timeout,
+                           given=given.encode() if isinstance(given, str) else given)
     # without the user's own packages, which are not there: another word than those of `tests.forked_children`
     return subprocess.run([sys.executable, "-s", "-m", "polysched", *arguments], cwd=folder, capture_output=True,
                           text=True, timeout=timeout, stdin=subprocess.DEVNULL, check=False, env=variables)

@@ -73,14 +73,19 @@ def remember(environment: Mapping[str, str]) -> None:
 
 
 def run_command(arguments: tuple[str, ...], *, folder: Path, environment: Mapping[str, str],
-                timeout: float) -> subprocess.CompletedProcess[str]:
-    """Run `polysched ARGUMENTS` in a fork, as `subprocess.run` would in a new process."""
+                timeout: float, given: bytes = b"") -> subprocess.CompletedProcess[str]:
+    """Run `polysched ARGUMENTS` in a fork, as `subprocess.run` would in a new process.
+
+    given : what its standard input has.
+    """
     with tempfile.TemporaryDirectory() as place, _ASKED:
-        out, err = Path(place, "out"), Path(place, "err")
+        out, err, read = Path(place, "out"), Path(place, "err"), Path(place, "in") if given else Path(os.devnull)
+        if given:
+            read.write_bytes(given)
         server = _server()
         assert server.stdout is not None
         process = _ask(server, {"arguments": arguments, "folder": str(folder), "environment": dict(environment),
-                                "out": str(out), "err": str(err)})
+                                "in": str(read), "out": str(out), "err": str(err)})
         with selectors.DefaultSelector() as selector:
             selector.register(server.stdout, selectors.EVENT_READ)
             in_time = bool(selector.select(timeout))
@@ -166,7 +171,7 @@ def _become(command: dict[str, Any]) -> None:
     os.chdir(command["folder"])
     sys.path[0] = command["folder"]
     sys.argv[1:] = command["arguments"]
-    for number, name, flags in ((0, os.devnull, os.O_RDONLY), (1, command["out"], os.O_WRONLY | os.O_CREAT),
+    for number, name, flags in ((0, command["in"], os.O_RDONLY), (1, command["out"], os.O_WRONLY | os.O_CREAT),
                                 (2, command["err"], os.O_WRONLY | os.O_CREAT)):
         opened = os.open(name, flags, 0o600)
         os.dup2(opened, number)

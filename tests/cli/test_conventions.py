@@ -5,9 +5,6 @@ from __future__ import annotations
 import argparse
 import gc
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,6 +18,7 @@ from polysched.cli.conventions import (
     Input,
     OncePerName,
     Parser,
+    chosen_target,
     json_file,
     likely_sizes,
     meant,
@@ -32,6 +30,7 @@ from polysched.cli.conventions import (
 from polysched.cli.entry import main, make_parser
 from polysched.cli.options import tiled_options
 from polysched.emit_gpu.interface import INTERFACES
+from polysched.errors import UsageError
 from tests.cli.command import PRODUCT, SCALING, is_refusal, polysched
 
 PARSERS = dict(subcommands(make_parser()))
@@ -184,15 +183,12 @@ def test_several_values_may_follow_a_size():
 
 
 def test_standard_input_and_output_carry_a_program_through(tmp_path):
-    def piped(*words: str, text: str = PRODUCT) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([sys.executable, "-m", "polysched", *words], input=text, capture_output=True, text=True,
-                              cwd=tmp_path, timeout=120, check=False, env={**os.environ, "PYTHONPATH": str(ROOT)})
-    done = piped("c2c", "-", "-o", "-", "--tile", "16")
+    done = polysched("c2c", "-", "-o", "-", "--tile", "16", folder=tmp_path, given=PRODUCT)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("/* polysched: fastest with ")
     assert "*/\n/* before */" in done.stdout
     assert "tiles of 16 x 16 x 16" in done.stdout
-    refused = piped("extract", "-", text="int x;\n")
+    refused = polysched("extract", "-", folder=tmp_path, given="int x;\n")
     assert "<stdin>" in refused.stderr
     assert is_refusal(refused)
 
@@ -257,9 +253,7 @@ def test_json_takes_the_place_of_what_goes_to_standard_output(tmp_path):
 def test_the_costs_of_a_machine_may_be_standard_input(tmp_path):
     (tmp_path / "in.c").write_text(PRODUCT)
     costs = {"format_version": 1, "machine": "m", "compiler": "c", "disturbed": False, "bandwidth": [], "figures": []}
-    done = subprocess.run([sys.executable, "-m", "polysched", "tile", "in.c", "--machine", "-"], cwd=tmp_path,
-                          input=json.dumps(costs), capture_output=True, text=True, timeout=120, check=False,
-                          env={**os.environ, "PYTHONPATH": str(ROOT)})
+    done = polysched("tile", "in.c", "--machine", "-", folder=tmp_path, given=json.dumps(costs))
     assert done.returncode == 0, done.stderr
     assert done.stdout == polysched("tile", "in.c", folder=tmp_path).stdout
     assert is_refusal(polysched("tile", "-", "--machine", "-", folder=tmp_path))
@@ -289,6 +283,8 @@ def test_a_target_by_file_and_one_that_does_not_exist(tmp_path):
     assert unknown.stderr == "polysched: no target cray\n  hint: one of host, generic, or a JSON file\n"
     near = polysched("c2c", "in.c", "--target", "opncl", folder=tmp_path)
     assert near.stderr.startswith("polysched: no target opncl; did you mean opencl?\n")
+    with pytest.raises(UsageError, match="no target gemini; did you mean gemmini"):
+        chosen_target(argparse.Namespace(target="gemini", machine=None))
     assert "generic" in polysched("machine", "--targets", folder=tmp_path).stdout
 
 

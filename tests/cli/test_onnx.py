@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +11,8 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
+from polysched.cli.entry import main
+from polysched.search import tuning
 from tests.cli.command import is_refusal, polysched
 
 
@@ -33,12 +34,12 @@ def test_a_model_with_open_sizes_is_inspected(folder: Path) -> None:
 
 
 def test_a_model_from_standard_input(folder: Path) -> None:
-    command = [sys.executable, "-m", "polysched", "onnx", "-", "--size", "batch=2", "--verify", "reference"]
-    done = subprocess.run(command, input=(folder / "m.onnx").read_bytes(), capture_output=True, check=True)
-    assert b"small: 2 nodes of 2 operators" in done.stdout
-    assert b"verified" in done.stdout
-    refused = subprocess.run([sys.executable, "-m", "polysched", "onnx", "-"], input="no model", capture_output=True,
-                             text=True, check=False)
+    done = polysched("onnx", "-", "--size", "batch=2", "--verify", "reference", folder=folder,
+                     given=(folder / "m.onnx").read_bytes())
+    assert done.returncode == 0
+    assert "small: 2 nodes of 2 operators" in done.stdout
+    assert "verified" in done.stdout
+    refused = polysched("onnx", "-", folder=folder, given="no model")
     assert refused.returncode == 2
     assert refused.stderr.startswith("polysched: <stdin>: ")
 
@@ -186,11 +187,13 @@ def test_no_threads_are_a_usage_error(folder: Path) -> None:
     assert "--threads: '0' is not a whole number above 0" in done.stderr
 
 
-def test_the_kernels_of_a_model_are_tuned_and_used(folder: Path) -> None:
-    done = polysched("tune", "m.onnx", "--size", "batch=3", "--trials", "2", "--threads", "1", "--database", "t.db",
-                     "--json", "t.json", "--cflags", "-O3 -march=native", folder=folder)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("the whole: ")
+def test_the_kernels_of_a_model_are_tuned_and_used(folder: Path, monkeypatch: pytest.MonkeyPatch,
+                                                   capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(tuning, "LIMITS", replace(tuning.LIMITS, first_generation=16, generation=8))
+    monkeypatch.chdir(folder)
+    assert main(["tune", "m.onnx", "--size", "batch=3", "--trials", "2", "--threads", "1", "--database", "t.db",
+                 "--json", "t.json", "--cflags", "-O3 -march=native"]) == 0
+    assert capsys.readouterr().out.startswith("the whole: ")
     found = json.loads((folder / "t.json").read_text())
     assert [p["weight"] for p in found["programs"]] == [1.0] * 5
     assert found["trials"] == 2

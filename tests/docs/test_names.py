@@ -6,10 +6,12 @@ import ast
 import importlib
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 
+from tests.architecture.parsed import statements
 from tests.docs.test_pages import ROOT, WRITTEN
 
 ROOMS = {path.parent.name for path in (ROOT / "polysched").glob("*/__init__.py")}
@@ -31,6 +33,7 @@ def names_in(text: str) -> Iterator[str]:
                 yield name if first == "polysched" else f"polysched.{name}"
 
 
+@cache
 def is_there(name: str) -> bool:
     """Whether a dotted name is a module, or what leads from one: attributes and fields of classes."""
     parts = name.split(".")
@@ -52,16 +55,22 @@ def paths_in(text: str) -> set[str]:
     return {path for code in _CODE.findall(text) for path in _PATH.findall(code) if not _MADE.search(path)}
 
 
+@cache
+def is_a_path(pattern: str) -> bool:
+    """Whether a file or folder has this path, or one that the pattern names."""
+    return any(True for _ in ROOT.glob(pattern))
+
+
 def missing(text: str) -> list[str]:
     """What a text names and is not there."""
     return sorted({*(name for name in names_in(text) if not is_there(name)),
-                   *(path for path in paths_in(text) if not list(ROOT.glob(path)))})
+                   *(path for path in paths_in(text) if not is_a_path(path))})
 
 
 def docstrings(module: Path) -> str:
     """The docstrings and comments of a module."""
     text = module.read_text()
-    nodes = (n for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Module | ast.ClassDef | ast.FunctionDef))
+    nodes = (n for n in statements(ast.parse(text)) if isinstance(n, ast.Module | ast.ClassDef | ast.FunctionDef))
     return "\n".join([*(ast.get_docstring(n) or "" for n in nodes), *re.findall(r"#.*", text)])
 
 

@@ -36,7 +36,7 @@ def test_types_are_refused(declaration: str, words: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["polysched_device_check", "polysched_kernels", "polysched_program_12",
-                                  "POLYSCHED_OPENCL"])
+                                  "POLYSCHED_OPENCL", "POLYSCHED_OPENCL_HOME", "POLYSCHED_DEVICE_STORE"])
 def test_names_of_the_emitted_c_are_refused(name: str) -> None:
     with pytest.raises(UnsupportedScopError, match=f"{name} is a name of the C that is emitted"):
         emitted(f"int {name};\n" + program("A[i] = 1;"))

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from polysched.scop import from_c_file
-from tests.emit_gpu.emitted import EXACT, emitted, largest_difference, needs_device, verified
+from tests.emit_gpu.emitted import EXACT, OPTIMISED, emitted, largest_difference, needs_device, verified
 from tests.emit_gpu.test_host_text import CORNER
 from tests.gpu.mapped import PRODUCT, SCALE, STENCIL, WAVEFRONT
 from tests.tiers import and_campaign
@@ -23,15 +23,17 @@ SMALL = [(SCALE, {"n": 33}), (PRODUCT, {"n": 1}), (PRODUCT, {"n": 33}), (WAVEFRO
 
 
 @pytest.mark.parametrize(("text", "sizes"), and_campaign([(STENCIL, {"n": 7, "t": 3})], SMALL))
-def test_small_programs(text: str, sizes: dict[str, int], tmp_path: Path) -> None:
+def test_small_programs(text: str, sizes: dict[str, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     needs_device()
+    monkeypatch.setenv("POLYSCHED_OPENCL_BUILD", OPTIMISED)
     (tmp_path / "f.c").write_text(text)
     assert largest_difference(verified(tmp_path / "f.c", sizes)) == 0
 
 
 @pytest.mark.parametrize("name", and_campaign(["gramschmidt"], ["nussinov", "row_statistics", "smooth_border"]))
-def test_kernels(name: str, tmp_path: Path) -> None:
+def test_kernels(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     needs_device()
+    monkeypatch.setenv("POLYSCHED_OPENCL_BUILD", OPTIMISED)
     path = KERNELS / f"{name}.c"
     sizes = {p.spelling: 19 + k for k, p in enumerate(from_c_file(str(path)).parameters)}
     assert largest_difference(verified(path, sizes)) == 0

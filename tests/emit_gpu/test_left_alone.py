@@ -9,10 +9,10 @@ import pytest
 
 from polysched.emit_gpu.emission import emit_cuda
 from polysched.gpu import GpuOptions
-from polysched.pipeline.files import compiler_flags, transform_file
+from polysched.pipeline.files import compiler_flags
 from polysched.pipeline.options import PipelineOptions
 from polysched.target import find_compiler
-from tests.emit_gpu.emitted import needs_device
+from tests.emit_gpu.emitted import needs_device, transformed
 from tests.emit_gpu.test_races_and_bounds import complaints
 from tests.gpu.mapped import mapped
 
@@ -98,7 +98,7 @@ def test_read_only_memory(device: str, held: bool, tmp_path: Path, monkeypatch: 
     monkeypatch.setenv("POLYSCHED_CUDA_ON_CPU", "1")
     source, program = tmp_path / "f.c", tmp_path / "f"
     source.write_text(PROGRAMS)
-    made = transform_file(source, PipelineOptions(device=device))
+    made = transformed(source, PipelineOptions(device=device))
     source.write_text(made.text + MAIN)
     done = find_compiler(None).run(["-w", "-O1", "-D_GNU_SOURCE", str(source), "-o", str(program), "-lm",
                                     *compiler_flags(made.regions)], folder=tmp_path)

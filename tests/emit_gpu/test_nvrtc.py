@@ -8,12 +8,13 @@ from polysched.emit_gpu import emit_cuda
 from polysched.emit_gpu.nvrtc import KernelResources, library, resources
 from polysched.errors import CompileError
 from tests.gpu.mapped import PRODUCT, SCALE, STENCIL, WAVEFRONT, mapped
+from tests.tiers import and_campaign
 
 needs_nvrtc = pytest.mark.skipif(library() is None, reason="no NVRTC: pip install nvidia-cuda-nvrtc-cu12")
 
 
 @needs_nvrtc
-@pytest.mark.parametrize("architecture", ["sm_80", "sm_90"])
+@pytest.mark.parametrize("architecture", and_campaign(["sm_90"], ["sm_80"]))
 def test_every_kernel_compiles_and_spills_nothing(architecture: str) -> None:
     for text in (PRODUCT, SCALE, STENCIL, WAVEFRONT):
         made = emit_cuda(mapped(text, "original"))

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from polysched.gpu import GpuOptions
-from polysched.pipeline.files import transform_file
 from polysched.pipeline.options import PipelineOptions
-from tests.emit_gpu.emitted import needs_device
+from tests.emit_gpu.emitted import needs_device, transformed
 from tests.emit_gpu.grinding import is_here, said_of
 from tests.gpu.mapped import PRODUCT, SCALE, STENCIL, WAVEFRONT
 from tests.gpu.reduced import TOTAL, TWICE
@@ -25,7 +24,7 @@ def complaints(path: Path, size: int, *mutation: str, gpu: GpuOptions | None = N
     if not is_here():
         pytest.skip("no Oclgrind: install the package oclgrind")
     needs_device()
-    text = transform_file(path, PipelineOptions(device="opencl", gpu=gpu)).text
+    text = transformed(path, PipelineOptions(device="opencl", gpu=gpu)).text
     if mutation:
         assert mutation[0] in text
         text = text.replace(*mutation, 1)
@@ -61,17 +60,17 @@ def test_what_is_put_there_is_found(mutation: tuple[str, str], words: str, tmp_p
 def test_a_missing_barrier_is_a_race(barrier: int, tmp_path: Path) -> None:
     (tmp_path / "f.c").write_text(PRODUCT)
     name, gpu = "barrier(CLK_LOCAL_MEM_FENCE);", GpuOptions(points=(1, 2), devices=("sm_80", "sm_90"))
-    text = transform_file(tmp_path / "f.c", PipelineOptions(device="opencl", gpu=gpu)).text
+    text = transformed(tmp_path / "f.c", PipelineOptions(device="opencl", gpu=gpu)).text
     pieces = text.split(name)
     at = name + pieces[1] + name if barrier else name + pieces[1]
     instead = name + pieces[1] if barrier else pieces[1]
-    assert "race" in complaints(tmp_path / "f.c", 40, at, instead, gpu=gpu)
+    assert "race" in complaints(tmp_path / "f.c", 33, at, instead, gpu=gpu)
 
 
 @pytest.mark.parametrize("barrier", and_campaign([None, 2], [0, 1, 3, 4]))
 def test_a_team_needs_each_of_its_barriers(barrier: int | None, tmp_path: Path) -> None:
     (tmp_path / "f.c").write_text(TWICE)
-    text = transform_file(tmp_path / "f.c", PipelineOptions(device="opencl")).text
+    text = transformed(tmp_path / "f.c", PipelineOptions(device="opencl")).text
     places = [found.span() for found in re.finditer(r"barrier\(CLK_LOCAL_MEM_FENCE[^)]*\);", text)]
     assert len(places) == 5
     if not is_here():
@@ -87,7 +86,7 @@ def test_a_team_needs_each_of_its_barriers(barrier: int | None, tmp_path: Path) 
 @pytest.mark.parametrize("barrier", and_campaign([None, 0], [1, 2, 3]))
 def test_blocks_that_reduce_together_need_each_of_their_barriers(barrier: int | None, tmp_path: Path) -> None:
     (tmp_path / "f.c").write_text(TOTAL)
-    text = transform_file(tmp_path / "f.c", PipelineOptions(device="opencl", gpu=GpuOptions(shares=3))).text
+    text = transformed(tmp_path / "f.c", PipelineOptions(device="opencl", gpu=GpuOptions(shares=3))).text
     places = [found.span() for found in re.finditer(r"barrier\(CLK_LOCAL_MEM_FENCE[^)]*\);", text)]
     assert len(places) == 4
     if not is_here():

@@ -54,6 +54,46 @@ int main(void) {
   return bad;
 }
 """
+COUNTED = r"""
+#include <stdlib.h>
+static int held, given;
+static void *counted(size_t bytes) { return held++, malloc(bytes); }
+static void uncounted(void *memory) { held -= memory != NULL, free(memory); }
+#define malloc counted
+#define free uncounted
+"""
+FAILS = r"""
+static void give(void *buffer) { given += buffer == host; }
+int main(int count, char **arguments) {
+  static polysched_device_kept kept, other;
+  jmp_buf here;
+  polysched_device_caller = &here;
+  if (!setjmp(here)) {
+    (void)arguments;
+    polysched_device_own(host, give);
+    polysched_device_own(device, give);
+    polysched_device_disown(device);
+    polysched_device_keep(&kept, (char *)device, host, 0, 1, 2, sizeof *host);
+    polysched_device_keep(&other, (char *)device, host, 1, 2, 2, sizeof *host);
+    polysched_device_forget(&other);
+    if (count > 1) polysched_device_refuse("in the middle");
+    polysched_device_forget(&kept);
+    polysched_device_disown(host);
+    give(host);
+  }
+  return held || given != 1 || polysched_device_all != NULL;
+}
+"""
+
+
+@pytest.mark.parametrize("arguments", [[], ["fails"]])
+def test_an_error_gives_back_what_a_region_holds(arguments: list[str], tmp_path: Path) -> None:
+    source, program = tmp_path / "fails.c", tmp_path / "fails"
+    source.write_text(COUNTED + ERRORS + MEMORY + CHANGED + FAILS)
+    done = find_compiler(None).run(["-Wall", "-Wextra", "-Werror", "-Wno-unused-function", "-DTYPE=int", str(source),
+                                    "-o", str(program)], folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert subprocess.run([program, *arguments], check=False).returncode == 0
 
 
 @pytest.mark.parametrize("kind", ["unsigned char", "short", "int", "double", "long double"])

@@ -10,11 +10,10 @@ import pytest
 from polysched.emit_gpu import emit_cuda
 from polysched.emit_gpu.nvrtc import library, resources
 from polysched.gpu import GpuOptions, map_to_device
-from polysched.pipeline.files import transform_file
 from polysched.pipeline.options import PipelineOptions
 from polysched.pipeline.stages import analysed, scheduled
 from polysched.scop import from_c_file, from_c_text
-from tests.emit_gpu.emitted import EXACT, largest_difference, needs_device, verified
+from tests.emit_gpu.emitted import EXACT, largest_difference, needs_device, transformed, verified
 from tests.emit_gpu.grinding import is_here, said_of
 from tests.gpu.stencils import GROWING, LINE, PLANE
 from tests.tiers import and_campaign
@@ -40,7 +39,7 @@ def test_small_programs(name: str, device: str, iterations: int, tmp_path: Path,
     text, sizes = SMALL[name]
     (tmp_path / "f.c").write_text(text)
     options = asked(device, iterations)
-    assert ("at_step" in transform_file(tmp_path / "f.c", options).text) == (name != "growing")   # no loop of the host
+    assert ("at_step" in transformed(tmp_path / "f.c", options).text) == (name != "growing")   # no loop of the host
     assert largest_difference(verified(tmp_path / "f.c", sizes, options)) == 0
 
 
@@ -56,14 +55,14 @@ def test_kernels(name: str, scheduler: str, device: str, tmp_path: Path, monkeyp
     path = KERNELS / f"{name}.c"
     sizes = {p.spelling: 11 + 3 * k for k, p in enumerate(from_c_file(str(path)).parameters)}
     options = asked(device, 3, scheduler)
-    assert "at_step" in transform_file(path, options).text
+    assert "at_step" in transformed(path, options).text
     assert largest_difference(verified(path, sizes, options)) == 0
 
 
 @pytest.mark.parametrize("barrier", [True, False])
 def test_oclgrind_finds_a_race_where_the_barrier_is_missing(barrier: bool, tmp_path: Path) -> None:
     (tmp_path / "f.c").write_text(LINE)
-    text = transform_file(tmp_path / "f.c", asked("opencl", 3)).text
+    text = transformed(tmp_path / "f.c", asked("opencl", 3)).text
     (place,) = [found.span() for found in re.finditer(r"barrier\(CLK_LOCAL_MEM_FENCE \| CLK_GLOBAL_MEM_FENCE\);", text)]
     if not is_here():
         pytest.skip("no Oclgrind: install the package oclgrind")
@@ -76,13 +75,13 @@ def test_oclgrind_finds_a_race_where_the_barrier_is_missing(barrier: bool, tmp_p
 
 def test_there_are_fewer_launches_than_iterations(tmp_path: Path) -> None:
     (tmp_path / "f.c").write_text(LINE)
-    text = transform_file(tmp_path / "f.c", asked("cuda", 100)).text
+    text = transformed(tmp_path / "f.c", asked("cuda", 100)).text
     text = text[text.rindex("void f("):]   # the host
     (line,) = (line for line in text.splitlines() if "for (long at_step" in line)
     assert "at_step <= ((long)t - 1) / 50" in line
 
 
-@pytest.mark.parametrize("architecture", ["sm_80", "sm_90"])
+@pytest.mark.parametrize("architecture", and_campaign(["sm_80"], ["sm_90"]))
 def test_nvrtc_compiles_them(architecture: str) -> None:
     if library() is None:
         pytest.skip("no NVRTC: pip install nvidia-cuda-nvrtc-cu12")

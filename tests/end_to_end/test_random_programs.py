@@ -6,7 +6,7 @@ import pytest
 
 from polysched.fuzz.campaign import CampaignOptions, kinds_of, run_campaign
 
-COUNT = 30
+COUNT = 20
 MOST_SLOW = 1
 
 
@@ -18,7 +18,7 @@ def test_no_random_program_is_wrong(first: int) -> None:
     wrong = [finding for result in results for finding in result.wrong]
     assert not wrong, "\n".join(f"{f.subject} {f.configuration} {f.kind}: {f.detail}" for f in wrong)
     assert sum(result.outcome == "slow" for result in results) <= MOST_SLOW
-    assert sum(result.configurations for result in results) >= 75
+    assert sum(result.configurations for result in results) >= 50
     kinds = kinds_of(results)
     assert {"scheduler pluto", "scheduler isl", "scheduler feautrier", "scheduler strategy", "random primitives",
             "expanded temporaries", "diamonds", "compiled with gcc -O3 -march=native"} <= set(kinds)

@@ -48,6 +48,8 @@ def test_the_experiments_own_file_does_the_same(toy: Path, tmp_path: Path) -> No
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     assert [r.case for r in read(tmp_path / "toy.jsonl")] == ["two", "three"]
+    assert "1 of 2 cases: the table and its verdict are about these alone" in bench(
+        tmp_path, "--show", "--only", "two").stderr
 
 
 def test_resume_measures_only_what_is_not_done(toy: Path, tmp_path: Path) -> None:

@@ -7,6 +7,8 @@ import re
 import pytest
 
 from polysched.gpu.wgmma import CORE_BYTES, JOINED, WGMMA_BY_KIND, WGMMA_BY_NAME
+from polysched.tensorize.description.agreement import require_agreement
+from tests.tiers import and_campaign
 
 BYTES = {"f16": 2, "bf16": 2, "tf32": 4, "s8": 1, "u8": 1}
 
@@ -37,3 +39,10 @@ def test_the_described_instruction_is_this_text(kind: str) -> None:
         own = WGMMA_BY_NAME[intrinsic.name]
         assert intrinsic.template == own.product("{C}.v", "{A}", "{B}")
         assert [operand.shape for operand in intrinsic.parsed.operands] == [(64, 8), (64, own.sums), (own.sums, 8)]
+
+
+@pytest.mark.parametrize("name", and_campaign(["wgmma_64x8x8_tf32"], WGMMA_BY_NAME))
+def test_the_three_readings_of_its_text_agree(name: str) -> None:
+    """What no registry has, no other test compares; the search for products takes it for compared."""
+    (own,) = [i for units in WGMMA_BY_KIND.values() for i in units if i.name == name]
+    assert require_agreement(own.semantics).emulator > 0

@@ -202,6 +202,7 @@ SAMPLES: list[Sample] = [
     *(sample("TopK", ints(3, 6, low=0, high=4), whole(k), results=2, axis=a, largest=g)
       for k, a in ((2, 1), (3, 0), (0, -1)) for g in (0, 1)),
     sample("Rank", floats(2, 5), axis=0, largest=0),
+    *(sample("Subscripts", floats(2, 3, 2), axis=a) for a in (0, -2)),
     sample("ByteMatMul", ints(2, 3, dtype="uint8", low=0), ints(3, 2, dtype="int8"), a_zero=3, b_zero=-2),
     sample("ByteMatMul", ints(2, 2, 3, dtype="int8"), ints(3, dtype="int8")),
     sample("ByteConv", ints(1, 4, 5, dtype="uint8", low=0), ints(6, 2, 2, dtype="int8"), x_zero=3, w_zero=1, group=2,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from polysched.errors import CompileError
+from polysched.errors import CompileError, UsageError
 from polysched.measure import MeasureOptions, Subject, compare_and_time
 from polysched.scop import from_c_text
 
@@ -34,3 +34,10 @@ def test_text_that_does_not_compile_is_refused() -> None:
     scop = from_c_text(TEXT)
     with pytest.raises(CompileError, match="the code emitted for <text>"):
         compare_and_time(Subject(scops=(scop,), transformed_text="int f("), {"n": 100})
+
+
+def test_the_text_of_a_region_alone_is_refused_with_the_way_to_a_file() -> None:
+    scop = from_c_text(TEXT)
+    with pytest.raises(UsageError, match="a region, and no C file") as refused:
+        compare_and_time(Subject(scops=(scop,), transformed_text="{\n}\n"), {"n": 100})
+    assert "optimize(scop).subject()" in str(refused.value.hint)

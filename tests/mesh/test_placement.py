@@ -2,10 +2,10 @@
 
 import json
 
-from polysched.mesh import Figure, MeshTarget, place
+from polysched.mesh import Figure, MeshTarget, PlaceOptions, place
 from tests.mesh.random_graphs import random_graph
 
-PLACEMENT = place(random_graph(1, 6), MeshTarget(rows=4, columns=4, dead=((1, 1),)))
+PLACEMENT = place(random_graph(1, 6), MeshTarget(rows=4, columns=4, dead=((1, 1),)), PlaceOptions(method="greedy"))
 
 
 def test_json_holds_all_of_it() -> None:

@@ -5,10 +5,21 @@ from dataclasses import replace
 import pytest
 
 from polysched.errors import PlacementError
-from polysched.mesh import MeshTarget, Message, Operator, OperatorGraph, Rectangle, Route, place, verify, walk
+from polysched.mesh import (
+    MeshTarget,
+    Message,
+    Operator,
+    OperatorGraph,
+    PlaceOptions,
+    Rectangle,
+    Route,
+    place,
+    verify,
+    walk,
+)
 from tests.mesh.random_graphs import random_graph
 
-GOOD = place(random_graph(5, 6), MeshTarget(rows=4, columns=4, dead=((2, 2),)))
+GOOD = place(random_graph(5, 6), MeshTarget(rows=4, columns=4, dead=((2, 2),)), PlaceOptions(method="greedy"))
 
 
 def test_a_walk_by_hand() -> None:
@@ -44,7 +55,7 @@ def test_wrong_rectangles_are_found(place_of_first, said) -> None:
 def test_wrong_routes_are_found(way, said) -> None:
     graph = OperatorGraph(name="g", operators=(Operator(name="a", work=1), Operator(name="b", work=1)),
                           messages=(Message(source="a", sink="b", bytes=3),))
-    placed = place(graph, MeshTarget(rows=2, columns=3, dead=((1, 1),)))
+    placed = place(graph, MeshTarget(rows=2, columns=3, dead=((1, 1),)), PlaceOptions(method="greedy"))
     wrong = replace(placed, rectangles=(Rectangle(0, 0, 1, 1), Rectangle(0, 2, 1, 1)), routes=(Route("xy", (way,)),))
     with pytest.raises(PlacementError, match=said):
         walk(wrong)
@@ -53,7 +64,7 @@ def test_wrong_routes_are_found(way, said) -> None:
 def test_a_straight_route_over_a_dead_core_is_found() -> None:
     graph = OperatorGraph(name="g", operators=(Operator(name="a", work=1), Operator(name="b", work=1)),
                           messages=(Message(source="a", sink="b", bytes=3),))
-    placed = place(graph, MeshTarget(rows=2, columns=3, dead=((0, 1),)))
+    placed = place(graph, MeshTarget(rows=2, columns=3, dead=((0, 1),)), PlaceOptions(method="greedy"))
     wrong = replace(placed, rectangles=(Rectangle(0, 0, 1, 1), Rectangle(0, 2, 1, 1)), routes=(Route("xy"),))
     with pytest.raises(PlacementError, match="leaves the cores"):
         walk(wrong)

@@ -30,6 +30,13 @@ def test_a_graph_that_is_compiled_is_one_segment() -> None:
     assert shape_of(from_text("graph f(x: float32[4]) {\n  let y = Relu(x)\n  return y\n}")) == ["Relu"]
 
 
+def test_an_operand_that_follows_from_an_open_size_makes_no_island() -> None:
+    nodes = [node("Shape", ["x"], ["s"]), node("Expand", ["one", "s"], ["e"]), node("Add", ["x", "e"], ["a"]),
+             node("NonZero", ["a"], ["y"])]
+    proto = model(nodes, [value("x", ["N"])], [value("y", [1, "k"])], one=np.ones(1, np.float32))
+    assert shape_of(load(proto)) == ["Shape Expand Add", "island"]
+
+
 def test_what_no_output_needs_is_in_no_part() -> None:
     nodes = [node("NonZero", ["x"], ["nz"]), node("Relu", ["x"], ["y"])]
     assert shape_of(load(model(nodes, [value("x", [4])], [value("y", [4])]))) == ["Relu"]

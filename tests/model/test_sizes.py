@@ -225,18 +225,47 @@ def test_a_softmax_of_an_older_operator_set_over_the_last_axis_takes_open_sizes(
     np.testing.assert_allclose(compile_graph(graph).run({"x": x})["y"], interpret(graph, {"x": x})["y"], rtol=1e-6)
 
 
-def test_a_range_up_to_an_open_size_is_refused() -> None:
-    graph = from_text("""graph f(x: float32[N]) {
+def test_places_along_open_sizes_are_computed() -> None:
+    graph = from_text("""graph f(x: float32[N, N]) {
   const zero: int64[] = [0]
   const one: int64[] = [1]
+  const two: int64[] = [2]
+  const rest: int64[1] = [-1]
+  const front: int64[1] = [-9223372036854775807]
+  const steps: int64[1] = [-1]
+  const k: int64[] = [1]
   let s = Shape(x)
   let n = Gather(s, zero)
-  let y = Range(zero, n, one)
+  let whole = Reshape(n, rest)
+  let row = Range(one, n, two)
+  let upper = Trilu(x, k)
+  let turned = Slice(x, rest, front, rest, steps)
+  let sorted, places = TopK(x, whole; axis=0, largest=0)
+  return row, upper, turned, sorted, places
+}""")
+    model = compile_graph(graph)
+    for length in (1, 2, 5):
+        x = np.random.default_rng(length).integers(0, 5, (length, length)).astype(np.float32)
+        found = model.run({"x": x})
+        np.testing.assert_array_equal(found["row"], np.arange(1, length, 2))
+        np.testing.assert_array_equal(found["upper"], np.triu(x, 1))
+        np.testing.assert_array_equal(found["turned"], x[:, ::-1])
+        np.testing.assert_array_equal(found["sorted"], np.sort(x, axis=0))
+        np.testing.assert_array_equal(found["places"], np.argsort(x, axis=0, kind="stable"))
+
+
+def test_a_range_whose_steps_lead_away_from_an_open_size_is_refused() -> None:
+    graph = from_text("""graph f(x: float32[N]) {
+  const zero: int64[] = [0]
+  const back: int64[] = [-1]
+  let s = Shape(x)
+  let n = Gather(s, zero)
+  let y = Range(n, zero, back)
   return y
 }""")
-    with pytest.raises(UnsupportedGraphError, match="the end of a range follows from an open size"):
+    with pytest.raises(UnsupportedGraphError, match="a range in steps of -1 whose end follows from an open size"):
         compile_graph(graph)
-    assert compile_graph(graph, sizes={"N": 3}).run({"x": np.ones(3, np.float32)})["y"].tolist() == [0, 1, 2]
+    assert compile_graph(graph, sizes={"N": 3}).run({"x": np.ones(3, np.float32)})["y"].tolist() == [3, 2, 1]
 
 
 def test_indices_that_reach_beyond_open_data_are_refused() -> None:

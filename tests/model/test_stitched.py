@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
+
 from polysched.graph.planning.expressions import scop_of
 from polysched.graph.values.text import from_text
+from polysched.model import stitched as module
 from polysched.model.stitched import stitched_program
 from polysched.pipeline.options import PipelineOptions
 from polysched.scheduling.primitives import Stitch
 from polysched.scop import from_c_text
+from polysched.scop.scop import Scop
 from polysched.target import Target
 from polysched.tiling import TilingOptions
 from tests.scheduling.primitives import stitched_programs as programs
@@ -19,6 +25,24 @@ def test_the_cheapest_legal_plan_is_one_more_step():
     assert found.options.steps == (found.plan.step,)
     assert isinstance(found.plan.step, Stitch)
     assert not found.options.collapse
+
+
+def test_what_a_plan_judges_its_kernel_is_made_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[PipelineOptions] = []
+
+    def counted(scop: Scop, options: PipelineOptions) -> None:
+        asked.append(options)
+    monkeypatch.setattr(module, "_KEPT", {})
+    monkeypatch.setattr(module, "stitched_program", counted)
+    monkeypatch.setattr(module, "LIMITS", replace(module.LIMITS, kept_fragments=1))
+    fragment = from_text("graph kernel(x: float32[4, 5]) { let y = Exp(x) return y }")
+    for target in (Target(cores=1), Target(cores=1), Target(cores=2)):
+        module.stitched_fragment(fragment, PipelineOptions(tiling=TilingOptions(target=target)))
+    assert len(asked) == 2, "another machine has other tiles"
+    other = from_text("graph kernel(x: float32[4, 6]) { let y = Exp(x) return y }")
+    for each in (other, fragment):
+        module.stitched_fragment(each, PipelineOptions(tiling=TilingOptions(target=target)))
+    assert len(asked) == 4, "one is kept"
 
 
 def test_results_without_a_common_tile_are_not_stitched():

@@ -63,3 +63,10 @@ def test_what_varies_is_kept_and_kernels_have_their_means(tmp_path: Path) -> Non
     means = {row.split(" & ")[0]: row.split(" & ")[-1].split()[0] for row in table.splitlines() if "mean" in row}
     assert set(means) == {"geometric mean, product", "geometric mean"}
     assert float(means["geometric mean, product"]) == pytest.approx(4, rel=0.03)
+
+
+def test_a_mean_has_as_many_digits_as_its_rows(tmp_path: Path) -> None:
+    path = tmp_path / "r.jsonl"
+    results.append(path, measured("product", ratio=0.0018))
+    table = latex_tables(read_results([path]))["measurements"]
+    assert "& 0.0018 (1)" in next(row for row in table.splitlines() if row.startswith("geometric mean"))

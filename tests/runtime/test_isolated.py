@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import signal
 import subprocess
 import threading
@@ -137,3 +138,25 @@ def test_an_interruption_ends_it(seconds: float, monkeypatch: pytest.MonkeyPatch
     with pytest.raises(isolated.subprocess.TimeoutExpired):
         serve(jobs, APART)
     assert time.monotonic() - start < 30
+
+
+def test_arrays_beyond_the_memory_are_refused() -> None:
+    with pytest.raises(RunFailedError, match="no process of their own") as caught:
+        isolated._Memory([1 << 50])
+    assert "1,073,741,824 MiB of copies" in str(caught.value)
+
+
+@pytest.mark.parametrize(("what", "witness"), [("size", "File too large"), ("program", "No such file")])
+def test_what_the_system_refuses_is_told(what: str, witness: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    jobs = ready()
+    if what == "program":
+        monkeypatch.setattr(isolated.sys, "executable", "/nowhere/python")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    try:
+        if what == "size":
+            resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
+        with pytest.raises(RunFailedError, match="no process of their own") as caught:
+            serve(jobs, APART)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert witness in str(caught.value)

@@ -119,9 +119,8 @@ def test_each_band_over_time_has_a_form_of_its_tiles():
     assert {way: (own.bands[0].split, own.bands[0].diamond) if own.bands else None for way, own in made.items()} == {
         "model": None, "split": (True, None), "wavefronts": (False, None), "diamonds": (False, True)}
     texts = {way: optimize(from_c_file(str(KERNELS / "jacobi_2d.c")), apply_recipe(OPTIONS, recipe)).text
-             for way, recipe in made.items()}
-    assert len({texts[way] for way in ("split", "wavefronts", "diamonds")}) == 3
-    assert texts["model"] in texts.values()
+             for way, recipe in made.items() if way != "model"}
+    assert len(set(texts.values())) == 3
 
 
 @pytest.mark.parametrize("own", [BandOptions(sizes="off"), BandOptions(parallel=False), BandOptions(parallel_loop=1)])

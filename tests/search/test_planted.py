@@ -6,12 +6,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from polysched.errors import PolyschedError
 from polysched.measure.field import Verdict
 from polysched.measure.paired import MeasureOptions
 from polysched.measure.processes.isolation import Limits
 from polysched.pipeline.recipe import Recipe
 from polysched.scop import from_c_file
+from polysched.search import building
 from polysched.search.building import Candidate, LocalBuilder, Wanted
 from polysched.search.database import Database
 from polysched.search.tuning import Budget, tune
@@ -47,7 +50,8 @@ class Planting(LocalBuilder):
                 if isinstance(c, Candidate) and c.proposal.recipe.tile in PLANTED else c for c in made]
 
 
-def test_faulty_candidates_are_records_and_never_chosen(tmp_path: Path) -> None:
+def test_faulty_candidates_are_records_and_never_chosen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(building, "LIMITS", replace(building.LIMITS, hung_seconds=1.5))
     path = tmp_path / "twice.c"
     path.write_text(TWICE)
     scop = from_c_file(str(path))

@@ -16,6 +16,7 @@ import pytest
 from polysched.errors import RunFailedError, UsageError
 from polysched.measure.field import Ran, Verdict
 from polysched.pipeline.recipe import Recipe
+from polysched.search import tuning
 from polysched.search.building import Candidate
 from polysched.search.database import Database
 from polysched.search.limits import LIMITS
@@ -91,7 +92,8 @@ def test_where_nothing_is_faster_the_models_pick_is_kept():
     assert not found.confirmed
 
 
-def test_a_recipe_by_hand_and_the_automatic_space_go_through_the_same_call():
+def test_a_recipe_by_hand_and_the_automatic_space_go_through_the_same_call(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(tuning, "LIMITS", replace(LIMITS, first_generation=64, generation=16))
     by_hand = search(Recorded(seconds_of), space=BEST)
     assert by_hand.recipe == BEST
     assert by_hand.stopped == "the space is exhausted"
@@ -282,8 +284,11 @@ def test_a_budget_is_positive(arguments):
 
 PROPOSED = """\
 import json, sys
+from dataclasses import replace
+from polysched.search import tuning
 from polysched.search.tuning import Budget, Search, tune
 from tests.search.programs import OPTIONS, Recorded, Unbuilt, product
+tuning.LIMITS = replace(tuning.LIMITS, first_generation=256, generation=64)   # ranked in a second
 raced = {}
 for strategy in ("evolution",):
     runner = Recorded(lambda recipe: 1.0 if not recipe.bands else 0.5 + len(recipe.text) % 17 / 16)

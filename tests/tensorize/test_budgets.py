@@ -14,6 +14,7 @@ from polysched.tensorize.equality import Verdict, ladder, same_function
 from polysched.tensorize.equality.normal_form import Normaliser
 from polysched.tensorize.equality.questions import one_budget
 from tests.tensorize.described import executes, matched, program, programs_of, unit
+from tests.tiers import and_campaign
 
 
 def greater(a: str, b: str) -> str:
@@ -44,7 +45,7 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Scop]:
     return programs_of(PROGRAMS, tmp_path_factory.mktemp("budgets"))
 
 
-@pytest.mark.parametrize("name", ["maximum of maxima", "running maximum"])
+@pytest.mark.parametrize("name", and_campaign(["running maximum"], ["maximum of maxima"]))
 def test_a_maximum_of_maxima_is_matched(name: str, programs: dict[str, Scop], tmp_path: Path) -> None:
     executes(programs[name], matched(programs[name], POOL), tmp_path)
 

@@ -12,6 +12,7 @@ from polysched.tensorize.choice import executes_here
 from polysched.tensorize.emission import EmissionOptions, emit_match
 from polysched.tensorize.matching.facts import Numerics
 from tests.tensorize.compiled import call, compiled
+from tests.tiers import and_campaign
 
 
 def program(parameters: str, body: str) -> Scop:
@@ -26,7 +27,7 @@ for (int i = 0; i < 19; i++)
         Y[i + r][q] += X[i][c] * W[r][c][q];""")
 
 
-@pytest.mark.parametrize("name", ["vpdpbusd", "tdpbusd"])
+@pytest.mark.parametrize("name", and_campaign(["vpdpbusd"], ["tdpbusd"]))
 def test_blocks_that_share_elements_are_added(name: str, tmp_path: Path) -> None:
     chooser = np.random.default_rng(3)
     x = chooser.integers(0, 256, (19, 13)).astype(np.uint8)

@@ -18,6 +18,7 @@ from polysched.scheduling.tree.loop_tree import Band, from_isl, walk
 from polysched.scop import from_c_file, from_c_text
 from polysched.target import Target
 from polysched.tiling import TiledSchedule, TilingOptions, tile, tile_bands
+from tests.tiers import and_campaign
 from tests.tiling import kernels
 from tests.tiling.test_tile_bands import assert_legal, plain, scheduled, shape
 
@@ -101,8 +102,12 @@ UNEVEN = """void f(int n, double A[3][50][n], double B[3][50][n], double C[3][50
 }}"""
 
 
-@pytest.mark.parametrize(("rows", "cores", "degrees"), [(3, 2, 2), (2, 2, 1), (3, 3, 1), (3, 1, 1)])
-@pytest.mark.parametrize("first", ["", "C[i][j] = 0;"])
+UNEVEN_TEAMS = [(3, 2, 2), (2, 2, 1), (3, 3, 1), (3, 1, 1)]
+
+
+@pytest.mark.parametrize(("rows", "cores", "degrees", "first"), and_campaign(
+    [*((*team, "") for team in UNEVEN_TEAMS), (*UNEVEN_TEAMS[0], "C[i][j] = 0;")],
+    [(*team, "C[i][j] = 0;") for team in UNEVEN_TEAMS]))
 def test_a_loop_inside_shares_the_team_of_one_in_uneven_parts(rows: int, cores: int, degrees: int,
                                                               first: str) -> None:
     text = UNEVEN.format(rows=rows, first=first)

@@ -26,8 +26,9 @@ from polysched.tiling import TilingOptions, tile
 from polysched.tiling.explain import explanations
 
 HEADINGS = ("layer", "k x h x w x c", "level", "rank correlation", "predicted / simulated", "pick, KiB", "best, KiB",
-            "pick / best")
+            "pick / best", "least bytes / best")
 PICK = "auto"
+LEAST_BYTES = "least bytes"
 CORRELATED = 0.8
 NEAR_THE_BEST = 1.10
 FLOAT_BYTES = 4
@@ -86,7 +87,23 @@ void layer(int k, int h, int w, int c, float Y[k][h][w], float W[k][c][{r}][{r}]
 
 
 def cases(settings: Settings) -> list[Case]:
-    return [Case(name=name, parameters={"layer": numbers}) for name, numbers in settings.config["layers"].items()]
+    """The layers; then each layer with the tile that the search takes if time is no matter."""
+    layers = settings.config["layers"].items()
+    return [*(Case(name=name, parameters={"layer": numbers}) for name, numbers in layers),
+            *(Case(name=f"{name}_bytes", parameters={"layer": numbers, "tiles": LEAST_BYTES})
+              for name, numbers in layers)]
+
+
+def machine(caches: tuple[CacheLevel, ...], tiles: str) -> Target:
+    """The scalar machine with these caches; for least bytes one for which the search counts lines and nothing else.
+
+    Its loops start at once, no sum waits, and tiles may fill a cache, simulated without sets, to the last byte.
+    """
+    own = replace(Target(vector_bits=0), caches=caches)
+    if tiles != LEAST_BYTES:
+        return own
+    return replace(own, costs=replace(own.costs, row_cycles=0, usable_share=1.0),
+                   ports=replace(own.ports, fma_latency_cycles=0))
 
 
 def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
@@ -96,14 +113,16 @@ def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
     layer = Layer(out=out, edge=edge, into=into, kernel=kernel, stride=stride).cut(config["most_products"])
     caches = tuple(CacheLevel(level=at, size_bytes=size, ways=ways)
                    for at, (size, ways) in enumerate(config["caches"], 1))
-    target = replace(Target(vector_bits=0), caches=caches)
+    pick = case.parameters.get("tiles", PICK)
+    target = machine(caches, pick)
     schedule = pluto(analyse(from_c_text(layer.text), reductions="reassociate"))
     options = TilingOptions(target=target, parameters=layer.sizes, register=False, parallel=False)
-    wanted = [(PICK, ()), *sampled(band_extents(schedule, layer), config["samples"], f"{config['seed']} {case.name}")]
+    samples = [] if pick == LEAST_BYTES else sampled(
+        band_extents(schedule, layer), config["samples"], f"{config['seed']} {case.name}")
     rows = []
-    for number, (edges, order) in enumerate(wanted):
-        report(f"tile {number + 1} of {len(wanted)}")
-        tiled = tile(schedule, replace(options, sizes=edges, order=order))
+    for number, (edges, order) in enumerate([(pick, ()), *samples]):
+        report(f"tile {number + 1} of {1 + len(samples)}")
+        tiled = tile(schedule, replace(options, sizes="auto" if edges == LEAST_BYTES else edges, order=order))
         said = predicted_bytes(explanations(tiled, target), schedule.scop, layer.sizes)
         levels = simulate(tiled, layer.sizes, caches).levels
         rows.append({"edges": edges, "order": order, "predicted": [said.get(level.level) for level in levels],
@@ -138,7 +157,7 @@ def compared(records: Sequence[Record]) -> Iterator[tuple[Record, int, list[dict
     """Layers, levels and tiles, where the layer does not fit into the level's cache."""
     for record in (r for r in records if r.done):
         for at, capacity in enumerate(record.values["capacities"]):
-            tiles = [t for t in record.values["tiles"] if t["predicted"][at] is not None]
+            tiles = [t for t in record.values["tiles"] if t["predicted"][at] is not None and t["edges"] != LEAST_BYTES]
             if record.values["data_bytes"] > capacity and len(tiles) > 1:
                 yield record, at, tiles
 
@@ -171,22 +190,34 @@ def mean_distance(records: Sequence[Record]) -> float:
     return statistics.geometric_mean([distance(tiles, at) for _, at, tiles in own] or [1.0])
 
 
+def least_bytes(records: Sequence[Record], record: Record, at: int) -> float | None:
+    """What the tile of least bytes of a layer moves over what the best of all its tiles moves; None if not measured."""
+    own = next((t["simulated"][at] for r in records if r.done and r.case == f"{record.case}_bytes"
+                for t in r.values["tiles"]), None)
+    return None if own is None else own / max(1, min(own, *(t["simulated"][at] for t in record.values["tiles"])))
+
+
 def table(records: Sequence[Record]) -> str:
     rows = []
     for record, at, tiles in compared(records):
+        least = least_bytes(records, record, at)
         rho = correlation(tiles, at)
         ratio = statistics.median(t["predicted"][at] / max(1, t["simulated"][at]) for t in tiles)
         pick = next(t for t in tiles if t["edges"] == PICK)
         rows.append([record.case, " x ".join(map(str, record.values["sizes"].values())), f"L{at + 1}",
                      "-" if rho is None else f"{rho:+.2f}", f"{ratio:.2f}", f"{pick['simulated'][at] / 1024:.0f}",
-                     f"{min(t['simulated'][at] for t in tiles) / 1024:.0f}", f"{distance(tiles, at):.2f}"])
+                     f"{min(t['simulated'][at] for t in tiles) / 1024:.0f}", f"{distance(tiles, at):.2f}",
+                     "-" if least is None else f"{least:.2f}"])
     return "\n".join([markdown_table(HEADINGS, rows), "", verdict(records) or f"reproduced: {_summary(records)}"])
 
 
 def _summary(records: Sequence[Record]) -> str:
     said = ", ".join(f"{rho:+.2f} at L{level}" for level, rho in medians(records).items()) or "none"
+    least = [found for record, at, _ in compared(records) if at == len(record.values["capacities"]) - 1
+             and (found := least_bytes(records, record, at)) is not None]
+    bytes_alone = f", asked for least bytes {statistics.geometric_mean(least):.2f} times" if least else ""
     return (f"median rank correlation {said}; the pick moves {mean_distance(records):.2f} times what the best tile "
-            "moves into the last cache")
+            f"moves into the last cache{bytes_alone}")
 
 
 def verdict(records: Sequence[Record]) -> str:

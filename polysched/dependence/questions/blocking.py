@@ -113,12 +113,13 @@ def _tiles(dependences: Dependences, loops: tuple[ProgramLoop, ...], own: Progra
 def _blocks(wish: Wish, loop: ProgramLoop, parts: list[Active], reason: str, is_outside: bool = False
             ) -> tuple[Block, ...]:
     return tuple(Block(wish=wish, is_outside=is_outside, dependence=replace(part.dependence, relation=part.relation),
-                       witness=witness_of(part, reason, least=True), distance=_distance(loop, part))
+                       witness=witness_of(part, reason, least=True), distance=_distance(loop, part),
+                       has_gaps=_has_gaps(loop))
                  for part in parts)
 
 
 def _distance(loop: ProgramLoop, part: Active) -> int | None:
-    """The least number of iterations between the two instances of a pair; None where no number is the least."""
+    """By how much the loop's values differ between the instances of a pair at least; None where that is no number."""
     values, pair = loop.values, part.dependence
     between = (part.relation.apply_domain(isl.Map.from_pw_aff(values[pair.source]))
                .apply_range(isl.Map.from_pw_aff(values[pair.sink])).deltas())
@@ -126,3 +127,16 @@ def _distance(loop: ProgramLoop, part: Active) -> int | None:
         between.intersect(isl.Set("{ [d] : d < 0 }")).neg())
     least = ahead.project_out(isl.dim_type.param, 0, ahead.dim(isl.dim_type.param)).dim_min_val(0)
     return int(least.to_python()) if least.is_int() else None
+
+
+def _has_gaps(loop: ProgramLoop) -> bool:
+    """Whether no two values of a loop, within one iteration of all loops around it, follow each other."""
+    node = loop.node
+    partial, domain = node.band_get_partial_schedule(), node.get_domain()
+    around = node.get_prefix_schedule_union_map()
+    for member in range(loop.member):
+        around = around.flat_range_product(isl.UnionMap.from_union_pw_aff(partial.get_union_pw_aff(member)))
+    around = around.intersect_domain(domain)
+    own = isl.UnionMap.from_union_pw_aff(partial.get_union_pw_aff(loop.member)).intersect_domain(domain)
+    apart = around.apply_range(around.reverse()).apply_domain(own).apply_range(own).deltas()
+    return bool(apart.intersect(isl.UnionSet("{ [1] }")).is_empty())

@@ -48,7 +48,9 @@ class Block:
     is_outside : an interchange with the loop around, not with the one inside.
     dependence : its relation holds the pairs that prevent it, and no others.
     witness : the lexicographically least of these pairs, at the least sizes that have one.
-    distance : iterations of the loop between the two instances of a pair at least; None where that is no number.
+    distance : by how much the loop's counter differs between the two instances of a pair at least; None where that is
+        no number.
+    has_gaps : the counter never takes two values in a row, as in `i += 2`: the distance counts no iterations.
     removals : what would remove it; empty where nothing that was tried does.
     """
 
@@ -56,6 +58,7 @@ class Block:
     dependence: Dependence
     witness: Violation
     distance: int | None = None
+    has_gaps: bool = False
     is_outside: bool = False
     removals: tuple[Removal, ...] = ()
 
@@ -66,10 +69,16 @@ class Block:
 
     def __str__(self) -> str:
         pair = self.dependence
-        far = "" if self.distance is None else f", {self.distance} iteration{'' if self.distance == 1 else 's'} apart"
-        lines = [f"{pair.kind.value} {pair.source_reference} -> {pair.sink_reference} on {pair.array}{far}",
+        lines = [f"{pair.kind.value} {pair.source_reference} -> {pair.sink_reference} on {pair.array}{self._far()}",
                  f"  {self.witness}", *(f"  removed by {removal}" for removal in self.removals)]
         return "\n".join(lines if self.removals else [*lines, "  nothing that was tried removes it"])
+
+    def _far(self) -> str:
+        if self.distance is None:
+            return ""
+        if self.has_gaps:
+            return f", {self.distance} apart in the loop's counter"
+        return f", {self.distance} iteration{'' if self.distance == 1 else 's'} apart"
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; the relation in isl notation."""

@@ -1,39 +1,44 @@
 """Seeded programs for targets with memories of their own: what is sent, staged, combined or copied back goes wrong.
 
 Stencils over time, products, triangular loops, sums and extrema, and writes that conditions on data or on counters
-skip, some of them in a loop around all.  Every subscript is inside of its array.
+skip, some of them in a loop around all, some in two regions.  Arrays have one type or one each, loops may begin below
+zero or end beyond n, and sizes may be zero.  Every subscript is inside of its array.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from polysched.records import dataclass
 
-MARGIN = 3
-"""Elements on both sides of every loop, which subscripts may reach."""
+MARGIN = 5
+"""Elements on both sides of 0 to n, which subscripts may reach."""
+BEYOND = 2
+"""Iterations of a loop in front of 0, or beyond n."""
 TYPES = ("unsigned", "unsigned", "double", "float", "unsigned char", "short", "unsigned long")
+WHOLE = ("unsigned", "unsigned char", "short", "unsigned long")
+"""Those of programs whose arrays differ: operands are promoted, and results are cut."""
 ARRAYS = "ABCxyzrm"
 """The arguments behind the sizes: matrices, vectors, two elements, and bytes that conditions look at."""
-SIZES = ((5, 2), (9, 3), (14, 4), (1, 1), (21, 2))
+SIZES = ((5, 2), (9, 3), (14, 4), (1, 1), (21, 2), (0, 2), (6, 0))
 """Of `n` and `t`: the steps around."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TargetProgram:
-    """A C file with one region.
+    """A C file with a region or two.
 
     Parameters
     ----------
     text : of the file.
-    c_type : of all arrays but the last.
+    types : in C, of all arrays.
     axes : loops that may be distributed, in the order in which they are tried.
     sizes : at which it runs.
     """
 
     text: str
-    c_type: str
+    types: Mapping[str, str]
     axes: tuple[str, ...]
     sizes: tuple[dict[str, int], ...]
 
@@ -48,8 +53,10 @@ class _Drawer:
 
     def __init__(self, source: random.Random) -> None:
         self.random = source
-        self.c_type = source.choice(TYPES)
-        self.floats = self.c_type in ("double", "float")
+        every = source.choice(TYPES)
+        self.floats = every in ("double", "float")
+        mixed = not self.floats and source.random() < 0.35
+        self.types = {name: source.choice(WHOLE) if mixed else every for name in ARRAYS} | {"m": "unsigned char"}
         self.conditions = source.choice((0.0, 0.3, 0.6))   # probability of one on data, per statement
 
     def program(self) -> TargetProgram:
@@ -57,16 +64,19 @@ class _Drawer:
         around = self.random.random() < 0.45
         phases = [choose(self.phases)() for _ in range(choose((1, 1, 2, 2, 3)))]
         body = [line for phase in phases for line in phase]
+        if not around and len(phases) > 1 and self.random.random() < 0.4:
+            body[len(phases[0]):len(phases[0])] = ["#pragma endscop", f"r[1] = {self.value('x', '0')};",
+                                                   "#pragma scop"]
         if around:
             body = ["for (int s = 0; s < t; s++) {", *(f"  {line}" for line in body), "}"]
         extent = f"n + {2 * MARGIN}"
-        arrays = [f"{self.c_type} {name}[{extent}][{extent}]" for name in "ABC"]
-        arrays += [f"{self.c_type} {name}[{extent}]" for name in "xyz"]
-        head = ", ".join(["int n", "int t", *arrays, f"{self.c_type} r[2]", f"unsigned char m[{extent}]"])
+        shapes = {name: f"[{extent}][{extent}]" if name in "ABC" else "[2]" if name == "r" else f"[{extent}]"
+                  for name in ARRAYS}
+        head = ", ".join(["int n", "int t", *(f"{self.types[name]} {name}{shapes[name]}" for name in ARRAYS)])
         lines = [f"void f({head}) {{", "#pragma scop", *(f"  {line}" for line in body), "#pragma endscop", "}", ""]
         n, t = choose(SIZES)
         other, steps = choose(SIZES)
-        return TargetProgram(text="\n".join(lines), c_type=self.c_type,
+        return TargetProgram(text="\n".join(lines), types=self.types,
                              axes=choose((("i", "j"), ("i", "j"), ("j", "i"))),
                              sizes=({"n": n, "t": t}, {"n": other, "t": steps}))
 
@@ -76,10 +86,10 @@ class _Drawer:
         return (self.stencil, self.stencil, self.stencil, self.line, self.product, self.triangle, self.reduction,
                 self.choices, self.choices)
 
-    def shift(self, most: int = MARGIN) -> int:
+    def shift(self, most: int = MARGIN - BEYOND) -> int:
         return self.random.choice((0, 0, 0, -1, 1, -1, 1, most, -most))
 
-    def at(self, iterator: str, most: int = MARGIN) -> str:
+    def at(self, iterator: str, most: int = MARGIN - BEYOND) -> str:
         """A subscript: the iterator, moved a little."""
         moved = MARGIN + self.shift(most)
         return f"{iterator} + {moved}" if moved else iterator
@@ -121,9 +131,13 @@ class _Drawer:
         heads = [f"for (int {iterator} = 0; {iterator} < n; {iterator}++)"] * 4
         heads += [f"for (int {iterator} = 1; {iterator} < n - 1; {iterator}++)",
                   f"for (int {iterator} = n - 1; {iterator} >= 0; {iterator}--)",
-                  f"for (int {iterator} = 0; {iterator} < n; {iterator} += 2)"]
+                  f"for (int {iterator} = 0; {iterator} < n; {iterator} += 2)",
+                  f"for (int {iterator} = -{BEYOND}; {iterator} < n; {iterator}++)",
+                  f"for (int {iterator} = 0; {iterator} < n + {BEYOND}; {iterator}++)",
+                  f"for (int {iterator} = 0; {iterator} < t && {iterator} < n; {iterator}++)"]
         heads += [f"for (int {iterator} = 0; {iterator} <= {outer}; {iterator}++)",
-                  f"for (int {iterator} = {outer}; {iterator} < n; {iterator}++)"] if outer else []
+                  f"for (int {iterator} = {outer}; {iterator} < n; {iterator}++)",
+                  f"for (int {iterator} = 0; {iterator} + {outer} < n; {iterator}++)"] if outer else []
         return self.random.choice(heads)
 
     def nest(self, *lines: str) -> list[str]:

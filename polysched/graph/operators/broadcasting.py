@@ -206,8 +206,6 @@ def _power(site: Site, base: Expression, exponent: Expression) -> Expression:
     if dtype.is_integer:
         wide = call("pow", base.astype(LONGDOUBLE), exponent.astype(LONGDOUBLE))
         power: Expression = call("rint", wide).astype(dtype) if other.is_integer else wide.astype(dtype)
-        if site.type(1).elements != 1:
-            return power
         for count in MULTIPLIED:
             product = reduce(lambda a, b: a * b, [base] * count)
             power = where(equal(exponent, Convert(Constant(count), other)), product, power)
@@ -219,10 +217,12 @@ def _power(site: Site, base: Expression, exponent: Expression) -> Expression:
 
 def _np_power(site: Site, base: np.ndarray, exponent: np.ndarray) -> Any:
     with np.errstate(all="ignore"):
-        if base.dtype.kind in "iu" and exponent.size == 1 and exponent.ravel()[0] in MULTIPLIED:
-            return reduce(np.multiply, [np.broadcast_to(base, site.output.extents)] * int(exponent.ravel()[0]))
-        if base.dtype.kind in "iu" and exponent.dtype.kind in "iu":
-            return np.rint(np.power(base.astype(np.longdouble), exponent.astype(np.longdouble))).astype(base.dtype)
+        if base.dtype.kind in "iu":
+            wide = np.power(base.astype(np.longdouble), exponent.astype(np.longdouble))
+            power = (np.rint(wide) if exponent.dtype.kind in "iu" else wide).astype(base.dtype)
+            for count in MULTIPLIED:
+                power = np.where(exponent == count, reduce(np.multiply, [base] * count), power)
+            return power
         return np.power(base, exponent).astype(base.dtype)
 
 

@@ -8,12 +8,14 @@ import numpy as np
 
 from polysched.graph.limits import LIMITS
 from polysched.graph.operators.builder import Builder
+from polysched.graph.operators.extents import extent_of
 from polysched.graph.operators.operator import Kind, Operator, Site, one_type
 from polysched.graph.values.element_types import ELEMENT_TYPES, array_type
 from polysched.graph.values.refusals import Remedy
 from polysched.graph.values.sizes import Size
 from polysched.graph.values.types import TensorType
 from polysched.scop.dtypes import BOOL, INT64, DType
+from polysched.scop.expression import Tensor, compute
 
 
 def _span(site: Site, rank: int) -> tuple[int, int]:
@@ -90,12 +92,57 @@ def _range_types(site: Site) -> tuple[TensorType, ...]:
     if step == 0:
         raise site.refusal("a range in steps of 0", 2, hint="give a step that is not 0")
     if any(isinstance(v, Size) for v in (start, limit, step)):
-        raise site.refusal("the end of a range follows from an open size", 1, witness=str(limit),
-                           hint="fix the size by sizes=")
+        return (TensorType.of(site.type().dtype, (_open_count(site, start, limit, step),)),)
     if not all(np.isfinite(v) for v in (start, limit, step)):
         raise site.refusal("a range of numbers that are not finite", (0, 1, 2), witness=f"{start}, {limit}, {step}",
                            hint="give finite numbers")
     return (TensorType.of(site.type().dtype, (_count(*_wide_numbers(site, start, limit, step)),)),)
+
+
+def _open_count(site: Site, start: Any, limit: Any, step: Any) -> Size:
+    """How many numbers a range has whose ends follow from open sizes."""
+    beyond = Size.of(limit) - Size.of(start)
+    count: Size | None = None
+    if not isinstance(step, Size) and step > 0:
+        count = (beyond + (step - 1)).truncated(step)
+    if count is None:
+        raise site.refusal(f"a range in steps of {step} whose end follows from an open size", 2,
+                           witness=f"from {start} to {limit}", hint="fix the size by sizes=, or give steps of 1")
+    return count
+
+
+def _open_range(site: Site, build: Builder, start: str, limit: str, step: str) -> str:
+    """The places along as many zeros as there are numbers, times the step."""
+    each, dtype = int(site.value(2).ravel()[0]), site.type().numpy
+    beyond = build.op("Sub", limit, start)
+    if each != 1:
+        beyond = build.op("Div", build.op("Add", beyond, build.constant(np.array(each - 1, dtype))), step)
+    count = build.op("Cast", build.op("Reshape", beyond, build.constant([1])), to="int64")
+    places = build.op("Subscripts", build.op("Expand", build.constant(np.zeros(1, dtype)), count), axis=0)
+    own = build.op("Cast", places, to=site.type().dtype.name)
+    return build.op("Add", own if each == 1 else build.op("Mul", own, step), start)
+
+
+def _room_of_range(site: Site) -> tuple[Size, ...]:
+    """That a range with open ends does not end ahead of its start."""
+    start, limit, _ = (site.value(p).ravel()[0] for p in range(3))
+    return (Size.of(limit) - Size.of(start),) if isinstance(start, Size) or isinstance(limit, Size) else ()
+
+
+def _subscripts_types(site: Site) -> tuple[TensorType, ...]:
+    site.axis(site.required("axis"))
+    return (site.type().with_dtype(INT64),)
+
+
+def _subscripts(site: Site, x: Tensor) -> Tensor:
+    place = site.axis(site.required("axis"))
+    return compute([extent_of(e) for e in site.type().shape], lambda *i: i[place].astype(INT64), name="y", dtype=INT64)
+
+
+def _np_subscripts(site: Site, x: np.ndarray) -> np.ndarray:
+    place = site.axis(site.required("axis"))
+    places: np.ndarray = np.indices(x.shape, np.int64)[place]
+    return places
 
 
 def _wide_numbers(site: Site, *numbers: Any) -> list[Any]:
@@ -155,5 +202,8 @@ OPERATORS = (
              reference=lambda site, x: np.array(x.size, np.int64)),
     Operator(name="ConstantOfShape", kind=Kind.OPAQUE, types=_filled_types, reference=_np_filled, steering=(0,),
              composition=_filled),
-    Operator(name="Range", kind=Kind.OPAQUE, types=_range_types, reference=_np_range, steering=(0, 1, 2)),
+    Operator(name="Range", kind=Kind.OPAQUE, types=_range_types, reference=_np_range, steering=(0, 1, 2),
+             composition=_open_range, room=_room_of_range),
+    Operator(name="Subscripts", kind=Kind.INJECTIVE, types=_subscripts_types, reference=_np_subscripts,
+             expression=_subscripts),
     Operator(name="EyeLike", kind=Kind.OPAQUE, types=_eye_types, reference=_np_eye))

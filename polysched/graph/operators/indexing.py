@@ -259,8 +259,14 @@ def _kept(site: Site, rows: int, columns: int) -> np.ndarray:
 
 
 def _triangle(site: Site, build: Builder, x: str, *_: str) -> str:
-    rows, columns = (int(e) for e in site.type().shape[-2:])
-    mask = build.constant(_kept(site, rows, columns))
+    own = site.type()
+    if all(e.is_constant for e in own.shape[-2:]):
+        mask = build.constant(_kept(site, *(int(e) for e in own.shape[-2:])))
+    else:
+        rows, columns = (build.op("Subscripts", x, axis=own.rank - d) for d in (2, 1))
+        least = build.constant(np.array(site.number(1) if site.has(1) else 0, np.int64))
+        mask = build.op("GreaterOrEqual" if site.attribute("upper", 1) else "LessOrEqual",
+                        build.op("Sub", columns, rows), least)
     return build.op("Where", mask, x, build.constant(np.zeros((), site.type().numpy)))
 
 

@@ -280,27 +280,38 @@ def _np_split(site: Site, x: np.ndarray, parts: np.ndarray | None = None) -> tup
 
 def slice_ranges(site: Site) -> dict[int, tuple[Size, Size, int]]:
     """First place, extent and step per axis that is sliced."""
-    own, starts, ends = site.type(), site.sizes(1), site.sizes(2)
+    own = site.type()
+    return {axis: _range(own.shape[axis], *bounds) for axis, bounds in _bounds(site).items()}
+
+
+def _bounds(site: Site) -> dict[int, tuple[Size, Size, int]]:
+    """Start, end and step per axis that is sliced."""
+    starts, ends = site.sizes(1), site.sizes(2)
     axes = site.axes(site.numbers(3), about=3) if site.has(3) else tuple(range(len(starts)))
     steps = site.numbers(4) if site.has(4) else (1,) * len(starts)
     if not len(starts) == len(ends) == len(axes) == len(steps) or 0 in steps:
         raise site.refusal("starts, ends, axes and steps do not fit together", (1, 2),
                            hint="give as many starts as ends, axes and steps, and no step of 0")
-    return {axis: _range(site, own.shape[axis], start, end, step)
-            for axis, start, end, step in zip(axes, starts, ends, steps, strict=True)}
+    return {axis: (start, end, step) for axis, start, end, step in zip(axes, starts, ends, steps, strict=True)}
 
 
-def _range(site: Site, extent: Size, start: Size, end: Size, step: int) -> tuple[Size, Size, int]:
+def _range(extent: Size, start: Size, end: Size, step: int) -> tuple[Size, Size, int]:
     if extent.is_constant and start.is_constant and end.is_constant:
         own = range(*slice(int(start), int(end), step).indices(int(extent)))
         if step < 0 and int(end) < -int(extent):
             own = range(*slice(int(start), None, step).indices(int(extent)))
         return Size(own.start), Size(len(own)), step
+    first, last = _ends(extent, start, end, step)
+    return first, (last - first if step > 0 else first - last).divided_up(abs(step)), step
+
+
+def _ends(extent: Size, start: Size, end: Size, step: int) -> tuple[Size, Size]:
+    """The first place of a slice of a symbolic extent, and the one that is not reached."""
     first, last = _clamped(start, extent), _clamped(end, extent)
-    if step != 1:
-        raise site.refusal(f"a slice in steps of {step} of an extent that is not known", 4, witness=str(extent),
-                           hint="fix the size by sizes=, or give steps of 1")
-    return first, last - first, 1
+    if step > 0:
+        return first, last
+    first = Size(-1) if _means_the_front(start) else extent - 1 if first == extent else first
+    return first, Size(-1) if _means_the_front(end) else last
 
 
 def _clamped(place: Size, extent: Size) -> Size:
@@ -311,9 +322,16 @@ def _clamped(place: Size, extent: Size) -> Size:
     beyond = place - extent
     if _means_the_end(place) or (beyond.is_constant and beyond.constant > 0):
         return extent
+    if _means_the_front(place):
+        return Size()
     if place.constant <= 0 and place != 0 and all(factor < 0 for _, factor in place.terms):
         return extent + place
     return place
+
+
+def _means_the_front(place: Size) -> bool:
+    """Whether a number is further in front than an open extent is taken to be long."""
+    return place.is_constant and -place.constant >= LIMITS.largest_open_extent
 
 
 def _means_the_end(place: Size) -> bool:
@@ -324,10 +342,13 @@ def _means_the_end(place: Size) -> bool:
 def _room_of_slice(site: Site) -> tuple[Size, ...]:
     """That the slices of symbolic extents begin and end inside, as they were taken to."""
     own, found = site.type(), []
-    for axis, (first, extent, _) in slice_ranges(site).items():
-        if not (own.shape[axis].is_constant and first.is_constant and extent.is_constant):
-            found += [first, own.shape[axis] - first - extent, extent]
-    beyond = [p for p in (*site.sizes(1), *site.sizes(2)) if _means_the_end(p)]
+    for axis, (start, end, step) in _bounds(site).items():
+        extent = own.shape[axis]
+        if not (extent.is_constant and start.is_constant and end.is_constant):
+            first, last = _ends(extent, start, end, step)
+            found += ([first, extent - last, last - first] if step > 0 else
+                      [extent - 1 - first, last + 1, first - last])
+    beyond = [abs(p.constant) for p in (*site.sizes(1), *site.sizes(2)) if _means_the_end(p) or _means_the_front(p)]
     return (*found, *(p - e for p in beyond for e in own.shape if not e.is_constant))
 
 

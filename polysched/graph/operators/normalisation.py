@@ -13,7 +13,7 @@ from polysched.graph.operators.operator import Kind, Operator, Site, one_type
 from polysched.graph.values.refusals import Remedy
 from polysched.graph.values.sizes import product
 from polysched.graph.values.types import TensorType
-from polysched.scop.dtypes import BOOL
+from polysched.scop.dtypes import BOOL, FLOAT16
 from polysched.scop.expression import Expression, Tensor, axis, compute, where
 from polysched.scop.expression import sum as sum_of
 from polysched.scop.expression.tensors import Constant, Convert
@@ -51,8 +51,37 @@ def _back(site: Site, build: Builder, x: str) -> str:
 def _softmax(site: Site, build: Builder, x: str) -> str:
     x, place = _flat(site, build, x)
     axes = build.constant([place])
+    if site.type().dtype == FLOAT16:
+        return _back(site, build, _rounded_shares(build, build.op("Cast", x, to="float32"), axes))
     powers = build.op("Exp", build.op("Sub", x, build.op("ReduceMax", x, axes)))
     return _back(site, build, build.op("Div", powers, build.op("ReduceSum", powers, axes)))
+
+
+def _rounded_shares(build: Builder, x: str, axes: str) -> str:
+    """Powers over their sum in float32, both rounded to float16 as ONNX's function body of Softmax has them.
+
+    A sum that float16 does not hold is not rounded: the body would have zeros.
+    """
+    powers = _as_float16(build, build.op("Exp", build.op("Sub", x, build.op("ReduceMax", x, axes))))
+    total = build.op("ReduceSum", powers, axes)
+    rounded = build.op("Cast", build.op("Cast", total, to="float16"), to="float32")
+    most = build.constant(np.array(np.finfo(np.float16).max, np.float32))
+    held = build.op("Where", build.op("LessOrEqual", total, most), rounded, total)
+    return build.op("Cast", build.op("Div", powers, held), to="float16")
+
+
+def _as_float16(build: Builder, x: str) -> str:
+    """Numbers of float32 from 0 to 1, rounded to those of float16, by arithmetic that every vector unit has.
+
+    `8193 x - (8193 x - x)` keeps 11 bits (T. J. Dekker, 1971, section 5: the splitting); below 2^-14, where float16 is
+    as wide apart as float32 is between 1/2 and 1, adding and taking away 3/4 rounds.
+    """
+    def number(value: float) -> str:
+        return build.constant(np.array(value, np.float32))
+    upper = build.op("Add", build.op("Mul", x, number(8192)), x)   # one rounding, fused or not
+    normal = build.op("Sub", upper, build.op("Sub", upper, x))
+    small = build.op("Sub", build.op("Add", x, number(0.75)), number(0.75))
+    return build.op("Where", build.op("Less", x, number(2.0 ** -14)), small, normal)
 
 
 def _log_softmax(site: Site, build: Builder, x: str) -> str:
@@ -271,8 +300,7 @@ def _np_dropout(site: Site, x: np.ndarray, *_: Any) -> tuple[np.ndarray, ...]:
 
 
 OPERATORS = (
-    Operator(name="Softmax", kind=Kind.REDUCTION, types=_float_types, reference=_np_softmax, composition=_softmax,
-             sums=True),
+    Operator(name="Softmax", kind=Kind.REDUCTION, types=_float_types, reference=_np_softmax, composition=_softmax),
     Operator(name="LogSoftmax", kind=Kind.REDUCTION, types=_float_types, reference=_np_log_softmax,
              composition=_log_softmax, sums=True),
     Operator(name="Hardmax", kind=Kind.REDUCTION, types=_float_types, reference=_np_hardmax, composition=_hardmax),

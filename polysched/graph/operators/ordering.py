@@ -13,6 +13,7 @@ from polysched.graph.operators.builder import Builder
 from polysched.graph.operators.extents import extent_of
 from polysched.graph.operators.operator import Kind, Operator, Site
 from polysched.graph.values.refusals import Remedy
+from polysched.graph.values.sizes import Size
 from polysched.graph.values.types import TensorType
 from polysched.scop.dtypes import BOOL, INT64
 from polysched.scop.expression import Expression, Tensor, axis, compute, equal, not_equal, where
@@ -65,24 +66,45 @@ def _np_rank(site: Site, x: np.ndarray) -> Any:
 
 
 def _top_types(site: Site) -> tuple[TensorType, ...]:
-    own, k = site.type(), site.number(1)
+    own, k = site.type(), _count(site)
     place = site.axis(site.attribute("axis", -1))
-    if own.dtype == BOOL or not 0 <= k <= int(own.shape[place]):
+    left = own.shape[place] - k
+    if own.dtype == BOOL or any(s.is_constant and s.constant < 0 for s in (k, left)):
         raise site.refusal(f"the first {k} of {own.shape[place]} elements of {own.dtype}", 1,
                            hint="give a number from 0 to the extent of the axis, and data that are no truth values")
     result = own.with_shape([k if d == place else e for d, e in enumerate(own.shape)])
     return result, result.with_dtype(INT64)
 
 
-def _top(site: Site, build: Builder, x: str, _: str) -> tuple[str, ...]:
-    own, k = site.type(), site.number(1)
+def _count(site: Site) -> Size:
+    """How many elements are wanted."""
+    if site.value(1).size != 1:
+        site.number(1)   # which refuses it
+    return Size.of(site.value(1).ravel()[0])
+
+
+def _room_of_top(site: Site) -> tuple[Size, ...]:
+    """That there are as many elements as are wanted."""
+    k = _count(site)
+    return k, site.type().shape[site.axis(site.attribute("axis", -1))] - k
+
+
+def _top(site: Site, build: Builder, x: str, k: str) -> tuple[str, ...]:
     place = site.axis(site.attribute("axis", -1))
     rank = build.op("Rank", x, axis=place, largest=site.attribute("largest", 1))
-    count = int(own.shape[place])
-    column = np.arange(count, dtype=np.int64).reshape([-1 if d == place else 1 for d in range(own.rank)])
-    places = build.constant(np.ascontiguousarray(np.broadcast_to(column, own.extents)))
-    ends = [build.constant([v]) for v in (0, k, place)]
+    places = _all_places(site, build, x, place)
+    ends = [build.constant([0]), build.op("Reshape", k, build.constant([1])), build.constant([place])]
     return tuple(build.op("Slice", build.op("ScatterElements", v, rank, v, axis=place), *ends) for v in (x, places))
+
+
+def _all_places(site: Site, build: Builder, x: str, place: int) -> str:
+    """Where along an axis each element stands."""
+    own = site.type()
+    if not own.is_static:
+        return build.op("Subscripts", x, axis=place)
+    places = np.arange(own.extents[place], dtype=np.int64)
+    column = places.reshape([-1 if d == place else 1 for d in range(own.rank)])
+    return build.constant(np.ascontiguousarray(np.broadcast_to(column, own.extents)))
 
 
 def _np_top(site: Site, x: np.ndarray, k: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -94,4 +116,5 @@ def _np_top(site: Site, x: np.ndarray, k: np.ndarray) -> tuple[np.ndarray, ...]:
 
 OPERATORS = (
     Operator(name="Rank", kind=Kind.REDUCTION, types=_rank_types, reference=_np_rank, expression=_rank),
-    Operator(name="TopK", kind=Kind.OPAQUE, types=_top_types, reference=_np_top, composition=_top, steering=(1,)))
+    Operator(name="TopK", kind=Kind.OPAQUE, types=_top_types, reference=_np_top, composition=_top, steering=(1,),
+             room=_room_of_top))

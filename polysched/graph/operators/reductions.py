@@ -155,7 +155,7 @@ def _log_sum_exp(site: Site, build: Builder, x: str, reduce: Callable[[str, str]
     total = reduce("ReduceSum", build.op("Exp", build.op("Sub", x, top)))
     back = top
     if not site.attribute("keepdims", 1):
-        back = build.op("Reshape", top, build.constant([int(e) for e in site.output.shape]), allowzero=1)
+        back = build.op("Squeeze", top, build.constant(list(reduced_axes(site))))
     return build.op("Add", build.op("Log", total), back)
 
 

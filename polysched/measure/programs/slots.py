@@ -14,7 +14,7 @@ from polysched.measure.programs.c_integers import evaluate
 from polysched.measure.programs.problem_size import ProblemSize
 from polysched.scop.body import Load, walk
 from polysched.scop.dtypes import C_BY_NAME, DType
-from polysched.scop.scop import Array, Scop, Storage
+from polysched.scop.scop import Array, Parameter, Scop, Storage
 from polysched.scop.signature import FunctionParameter, FunctionSignature, ParameterKind
 
 RESULT_NAME = "return value"
@@ -170,29 +170,43 @@ def _globals(scops: Sequence[Scop], signature: FunctionSignature, size: ProblemS
     arguments = {p.name for p in signature.parameters}
     slots: dict[str, Slot] = {}
     inside: dict[str, Slot] = {}  # elements and members: set behind what they are in
+
+    def is_done(name: str) -> bool:
+        return name in slots or not is_global(name)
+
     for scop in scops:
         for parameter in scop.parameters:
             spelling = parameter.spelling
-            if _variable(spelling) in arguments or spelling in slots or not is_global(spelling):
+            if _variable(spelling) in arguments or is_done(spelling):
                 continue
-            value = size.values[parameter.name]
-            check_range(spelling, value, parameter.dtype)
-            (slots if spelling.isidentifier() else inside)[spelling] = Slot(
-                name=spelling, dtype=parameter.dtype, origin=Origin.GLOBAL, is_array=False, value=value)
+            (slots if spelling.isidentifier() else inside)[spelling] = _number(parameter, size)
         for array in scop.arrays:
             name = base_name(array)
-            if array.storage is not Storage.OUTER or name in arguments or name in slots or not is_global(name):
+            if array.storage is not Storage.OUTER or name in arguments or is_done(name):
                 continue
-            is_pointer = bool(array.extents) and array.extents[0] is None
-            slots[name] = Slot(name=name, dtype=array.dtype, origin=Origin.POINTER if is_pointer else Origin.GLOBAL,
-                               is_array=not array.is_scalar, shape=_used_shape(scops, array, size),
-                               index_extent=index_extent(scops, array, size), constant=array.constant,
-                               value=given.get(name))
-            if is_pointer:
-                elements = _sizes_inside(scops, name, size)
-                slots[name] = replace(slots[name], elements=elements, shape=_around(elements, slots[name].shape))
+            slots[name] = _file_scope_array(scops, array, size, given)
+            if slots[name].origin is Origin.POINTER:
                 inside = {s: slot for s, slot in inside.items() if _variable(s) != name}
     return [*slots.values(), *inside.values()]
+
+
+def _number(parameter: Parameter, size: ProblemSize) -> Slot:
+    """A size at file scope, with its value."""
+    value = size.values[parameter.name]
+    check_range(parameter.spelling, value, parameter.dtype)
+    return Slot(name=parameter.spelling, dtype=parameter.dtype, origin=Origin.GLOBAL, is_array=False, value=value)
+
+
+def _file_scope_array(scops: Sequence[Scop], array: Array, size: ProblemSize, given: Mapping[str, int]) -> Slot:
+    """An array or scalar at file scope; what a pointer points to has the sizes inside it set, too."""
+    name, is_pointer = base_name(array), bool(array.extents) and array.extents[0] is None
+    slot = Slot(name=name, dtype=array.dtype, origin=Origin.POINTER if is_pointer else Origin.GLOBAL,
+                is_array=not array.is_scalar, shape=_used_shape(scops, array, size),
+                index_extent=index_extent(scops, array, size), constant=array.constant, value=given.get(name))
+    if not is_pointer:
+        return slot
+    elements = _sizes_inside(scops, name, size)
+    return replace(slot, elements=elements, shape=_around(elements, slot.shape))
 
 
 def base_name(array: Array) -> str:

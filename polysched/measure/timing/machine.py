@@ -128,14 +128,16 @@ def _busy_ticks() -> int | None:
 
 
 def available_memory() -> int:
-    """The bytes that a new process can get, the container's limit included."""
+    """The bytes that a new process can get, the container's limit included; what only caches files is free."""
     free = _memory("MemAvailable") or (4 << 30)
-    for limit_file, used_file in (("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
-                                  ("/sys/fs/cgroup/memory/memory.limit_in_bytes",
-                                   "/sys/fs/cgroup/memory/memory.usage_in_bytes")):
-        limit, used = _read(limit_file), _read(used_file)
+    for folder, limit_file, used_file, cached in (
+            ("/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file"),
+            ("/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")):
+        limit, used = (_read(f"{folder}/{name}") for name in (limit_file, used_file))
         if limit.isdigit() and used.isdigit():
-            free = min(free, max(0, int(limit) - int(used)))
+            rows = (line.split() for line in _read(f"{folder}/memory.stat").splitlines())
+            caches = sum(int(row[1]) for row in rows if row[0] == cached)
+            free = min(free, max(0, int(limit) - int(used) + caches))
     return free
 
 

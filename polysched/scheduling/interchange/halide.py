@@ -3,14 +3,19 @@
 A chain names a statement and acts on the loops around it, in the program as written at first.  As in Halide, `reorder`
 takes the innermost loop first, and `tile(x, y, xo, yo, xi, yi, fx, fy)` is two splits and a `reorder(xi, yi, xo, yo)`.
 Every call becomes a step (`scheduling.steps`), which is checked exactly.  Loops that statements share change for all of
-them.
+them.  A chain may begin with the name of an array instead: `C` is the first statement that writes it, `C.update()` the
+second, `C.update(1)` the third.  It may stand on several lines and end in a semicolon; declarations of `Var` and the
+like say nothing here.
 
 | call | step |
 |---|---|
 | `split(x, xo, xi, factor)` | `StripMine` |
-| `tile(x, y, xo, yo, xi, yi, fx, fy)` | `StripMine`, `StripMine`, `Reorder` |
+| `tile(x, y, xo, yo, xi, yi, fx, fy)`, `tile(x, y, xi, yi, fx, fy)` | `StripMine`, `StripMine`, `Reorder` |
 | `reorder(innermost, ..., outermost)` | `Reorder` |
-| `parallel(x)`, `vectorize(x)`, `unroll(x, factor)` | `Parallel`, `Vectorize`, `Unroll` |
+| `parallel(x)`, `vectorize(x)`, `unroll(x)` | `Parallel`, `Vectorize`, `Unroll` by all iterations |
+| `parallel(x, n)`, `vectorize(x, n)` | `StripMine` by n, and the step on the outer loop or the inner one |
+| `unroll(x, n)` | `Unroll` by n |
+| `serial(x)`, `rename(x, y)` | none |
 
 Source: J. Ragan-Kelley et al., "Halide: a language and compiler for optimizing parallelism, locality, and
 recomputation in image processing pipelines", PLDI 2013.
@@ -21,8 +26,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 
+import islpy as isl
+
 from polysched.dependence.dependences import Dependences
-from polysched.errors import UsageError
+from polysched.errors import PolyschedError, UsageError
 from polysched.scheduling.original import original
 from polysched.scheduling.primitives import (
     Interchange,
@@ -38,9 +45,16 @@ from polysched.scheduling.primitives import (
 from polysched.scheduling.primitives.loops import Loop, LoopRef, find_loop
 from polysched.scheduling.schedule import Schedule
 from polysched.scheduling.steps import apply, loop_tree
+from polysched.scheduling.tree.loop_tree import Band
 
-_CHAIN = re.compile(r"\s*(\w+)\s*((?:\.\s*\w+\s*\([^()]*\)\s*)+);?\s*")
+_CHAIN = re.compile(r"\s*(\w+)\s*((?:\.\s*\w+\s*\([^()]*\)\s*)+)")
 _CALL = re.compile(r"\.\s*(\w+)\s*\(([^()]*)\)")
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_DECLARATION = re.compile(r"\s*(?:Halide::)?(?:Var|RVar|RDom|Func)\s+\w+\s*(?:[({,].*)?", re.DOTALL)
+_NEXT = re.compile(r";|\n(?!\s*(?:\.|;|\Z))")
+"""Between two chains: a line that begins with a full stop goes on with the one before."""
+_TAIL = "TailStrategy::"
+_TAILS = ("Auto", "GuardWithIf")
 _BEGIN = re.compile(r"^\s*(//|\w+\s*\.\s*\w+\s*\()", re.MULTILINE)
 MOST_LOOPS = 64
 """Around a statement; more is no program, and takes isl minutes."""
@@ -62,18 +76,29 @@ def read_chains(text: str, dependences: Dependences) -> Schedule:
     IllegalScheduleError : a step breaks a dependence.
     """
     named = _Named(original(dependences))
-    for number, line in enumerate(text.splitlines(), start=1):
-        line = line.partition("//")[0]
-        if not line.strip():
-            continue
-        found = _CHAIN.fullmatch(line)
+    for line, sentence in _sentences(text):
+        found = _CHAIN.fullmatch(sentence)
         if found is None:
-            raise UsageError("a line is no chain of calls", where=f"line {number}", witness=line.strip(),
+            raise UsageError("a line is no chain of calls", where=f"line {line}", witness=" ".join(sentence.split()),
                              hint="for instance S0.split(i, io, ii, 32).parallel(io)")
-        for call, arguments in _CALL.findall(found[2]):
-            words = [word.strip() for word in arguments.split(",")]
-            named.call(found[1], call, words, where=f"line {number}")
+        calls = list(_CALL.finditer(found[2]))
+        statement = named.statement(found[1], calls, where=f"line {line}")
+        for call in calls:
+            at = line + sentence.count("\n", 0, found.start(2) + call.start())
+            named.call(statement, call[1], [word.strip() for word in call[2].split(",")], where=f"line {at}")
     return named.schedule
+
+
+def _sentences(text: str) -> Iterator[tuple[int, str]]:
+    """The chains of a text, each with its first line, without comments and declarations."""
+    text = _COMMENT.sub(lambda found: "\n" * found[0].count("\n"), text)
+    begin = 0
+    for end in (*(found.start() for found in _NEXT.finditer(text)), len(text)):
+        sentence = text[begin:end].removeprefix(";")
+        if sentence.strip() and not _DECLARATION.fullmatch(sentence):
+            first = begin + text[begin:end].index(sentence) + len(sentence) - len(sentence.lstrip())
+            yield 1 + text.count("\n", 0, first), sentence.strip()
+        begin = end
 
 
 def write_chains(schedule: Schedule) -> str:
@@ -101,22 +126,53 @@ class _Named:
         self.schedule = schedule
         self.names = {s.name: [loop.names[s.name] for loop in self._around(s.name)] for s in schedule.scop.statements}
 
+    def statement(self, name: str, calls: list[re.Match[str]], *, where: str) -> str:
+        """The statement that a chain is about; an `update` of an array, which only says so, is taken from the calls.
+
+        Raises
+        ------
+        UsageError : there is none.
+        """
+        if name in self.names:
+            return name
+        writing = [s.name for s in self.schedule.scop.statements
+                   if any(access.is_write and access.array == name for access in s.accesses)]
+        if not writing:
+            raise UsageError(f"the program has no statement {name}", where=where,
+                             witness=f"and none that writes an array {name}",
+                             hint=f"its statements are {', '.join(self.names)}")
+        position = 0
+        if calls[0][1] == "update":
+            position = 1 + (_number(calls.pop(0)[2].strip() or "0", where, least=0))
+        if position >= len(writing):
+            raise UsageError(f"{name} has no update({position - 1})", where=where,
+                             witness=f"the statements that write it are {', '.join(writing)}")
+        return writing[position]
+
     def call(self, statement: str, call: str, words: Sequence[str], *, where: str) -> None:
         """Do one call.
 
         Raises
         ------
-        UsageError : there is no such statement, loop or call, or its arguments are others.
+        UsageError : there is no such loop or call, or its arguments are others.
+        IllegalScheduleError : its step breaks a dependence.
         """
-        if statement not in self.names:
-            raise UsageError(f"the program has no statement {statement}", where=where,
-                             hint=f"its statements are {', '.join(self.names)}")
         if call not in _CALLS:
-            raise UsageError(f"no call {call}", where=where, hint=f"there are {', '.join(_CALLS)}")
-        count, does = _CALLS[call]
-        if count is not None and len(words) != count:
-            raise UsageError(f"{call} takes {count} arguments", where=where, witness=", ".join(words))
-        does(self, statement, words, where)
+            raise UsageError(f"no call {call}", where=where, hint=_hint(call))
+        counts, does = _CALLS[call]
+        if words[-1].removeprefix("Halide::").startswith(_TAIL) and call in _WITH_TAIL:
+            _refuse_tail(words[-1], where)
+            words = words[:-1]
+        if counts and len(words) not in counts:
+            raise UsageError(f"{call} takes {' or '.join(map(str, counts))} arguments", where=where,
+                             witness=", ".join(words))
+        try:
+            does(self, statement, words, where)
+        except PolyschedError as error:
+            if where and not str(error.where).startswith(where):
+                error.where = f"{where}, {call}({', '.join(words)})"
+                error.args = (error.render(),)
+            raise
 
     def position(self, statement: str, name: str, where: str) -> int:
         """Where the loop is in the tree."""
@@ -140,7 +196,8 @@ class _Named:
             self.names[other] = [*names[:at], *new, *names[at + 1:]]
 
     def tile(self, statement: str, words: Sequence[str], where: str) -> None:
-        x, y, x_outer, y_outer, x_inner, y_inner, x_factor, y_factor = words
+        x, y, *outer, x_inner, y_inner, x_factor, y_factor = words
+        x_outer, y_outer = outer or (x, y)
         self.split(statement, (x, x_outer, x_inner, x_factor), where)
         self.split(statement, (y, y_outer, y_inner, y_factor), where)
         self.reorder(statement, (x_inner, y_inner, x_outer, y_outer), where)
@@ -172,15 +229,58 @@ class _Named:
                 at = positions.index(position) + 1
                 self.names[other].insert(at, f"{self.names[other][at - 1]}'")
 
+    def _strip(self, statement: str, words: Sequence[str], where: str) -> tuple[str, str]:
+        """The loops of `f(x)` or `f(x, n)`: x twice, or what a split by n leaves: x around a loop without a name."""
+        name, *factor = words
+        if not factor:
+            return name, name
+        inner = f"{name}'"
+        while inner in self.names[statement]:
+            inner += "'"
+        self.split(statement, (name, name, inner, factor[0]), where)
+        return name, inner
+
     def parallel(self, statement: str, words: Sequence[str], where: str) -> None:
-        self._annotated(statement, words[0], Parallel(loop=self.position(statement, words[0], where)), where)
+        name, _ = self._strip(statement, words, where)
+        self._annotated(statement, name, Parallel(loop=self.position(statement, name, where)), where)
 
     def vectorize(self, statement: str, words: Sequence[str], where: str) -> None:
-        self._annotated(statement, words[0], Vectorize(loop=self.position(statement, words[0], where)), where)
+        _, name = self._strip(statement, words, where)
+        self._annotated(statement, name, Vectorize(loop=self.position(statement, name, where)), where)
 
     def unroll(self, statement: str, words: Sequence[str], where: str) -> None:
-        step = Unroll(loop=self.position(statement, words[0], where), factor=_number(words[1], where))
-        self._annotated(statement, words[0], step, where)
+        position = self.position(statement, words[0], where)
+        factor = _number(words[1], where) if len(words) > 1 else self._iterations(statement, position, words[0], where)
+        if factor > 1 or len(words) > 1:
+            self._annotated(statement, words[0], Unroll(loop=position, factor=factor), where)
+
+    def _iterations(self, statement: str, position: int, name: str, where: str) -> int:
+        """How often a loop around a statement runs at most.
+
+        Raises
+        ------
+        UsageError : that depends on sizes.
+        """
+        loop = find_loop(loop_tree(self.schedule.tree), position)
+        domain = self.schedule.scop.statement(statement).domain
+        counted, around = (_values(bands, domain) for bands in ([loop.band], loop.outer_bands))
+        together = around.apply_range(around.reverse())
+        apart = together.apply_domain(counted).apply_range(counted).deltas()
+        most = apart.project_out(isl.dim_type.param, 0, apart.dim(isl.dim_type.param)).dim_max_val(0)
+        if not most.is_int():
+            raise UsageError(f"loop {name} around {statement} runs as often as sizes say", where=where,
+                             hint=f"unroll({name}, 4) writes four iterations out")
+        return int(most.to_python()) + 1
+
+    def serial(self, statement: str, words: Sequence[str], where: str) -> None:
+        self.position(statement, words[0], where)
+
+    def rename(self, statement: str, words: Sequence[str], where: str) -> None:
+        self.position(statement, words[0], where)
+        names = self.names[statement]
+        if words[1] in names and words[1] != words[0]:
+            raise UsageError(f"two loops around {statement} would have the name {words[1]}", where=where)
+        names[names.index(words[0])] = words[1]
 
     def written(self, step: Step) -> Iterator[str]:
         """The lines of a step, which is done as well."""
@@ -240,12 +340,42 @@ class _Named:
         self.schedule = apply(self.schedule, step)
 
 
-_CALLS: dict[str, tuple[int | None, Callable[[_Named, str, Sequence[str], str], None]]] = {
-    "split": (4, _Named.split), "tile": (8, _Named.tile), "reorder": (None, _Named.reorder),
-    "parallel": (1, _Named.parallel), "vectorize": (1, _Named.vectorize), "unroll": (2, _Named.unroll)}
+_CALLS: dict[str, tuple[tuple[int, ...], Callable[[_Named, str, Sequence[str], str], None]]] = {
+    "split": ((4,), _Named.split), "tile": ((8, 6), _Named.tile), "reorder": ((), _Named.reorder),
+    "parallel": ((1, 2), _Named.parallel), "vectorize": ((1, 2), _Named.vectorize), "unroll": ((1, 2), _Named.unroll),
+    "serial": ((1,), _Named.serial), "rename": ((2,), _Named.rename)}
+_WITH_TAIL = ("split", "tile", "parallel", "vectorize", "unroll")
+_PLACES = ("compute_root", "compute_at", "compute_inline", "store_root", "store_at", "store_in", "hoist_storage")
 
 
-def _number(word: str, where: str) -> int:
-    if not word.isdecimal() or int(word) < 1:
-        raise UsageError(f"{word!r} is no factor", where=where, hint="a whole number of at least 1")
+def _hint(call: str) -> str:
+    """What to do in place of a call that there is not."""
+    known = f"there are {', '.join(_CALLS)}"
+    if call in _PLACES:
+        return f"a program computes and keeps values where it says so: leave the call out; {known}"
+    if call == "fuse":
+        return f"two loops stay two here: parallel(x) of the outer one, or a split; {known}"
+    return known
+
+
+def _refuse_tail(word: str, where: str) -> None:
+    """Refuse a strategy by which instances run twice, or such as the program does not have."""
+    name = word.rpartition("::")[2]
+    if name not in _TAILS:
+        raise UsageError(f"TailStrategy::{name} runs iterations that the loop does not have, or some of them twice",
+                         where=where, hint="TailStrategy::GuardWithIf, which is what stands without one here")
+
+
+def _values(bands: Sequence[Band], domain: isl.Set) -> isl.Map:
+    """From the instances of a statement to what they give some loops."""
+    values = isl.Map.from_domain(domain)
+    for band in bands:
+        values = values.flat_range_product(isl.Map.from_pw_aff(band.members[0].extract_pw_aff(
+            domain.get_space().from_domain().add_dims(isl.dim_type.out, 1))))
+    return values.intersect_domain(domain)
+
+
+def _number(word: str, where: str, *, least: int = 1) -> int:
+    if not word.isdecimal() or int(word) < least:
+        raise UsageError(f"{word!r} is no factor", where=where, hint=f"a whole number of at least {least}")
     return int(word)

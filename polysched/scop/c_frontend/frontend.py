@@ -275,15 +275,15 @@ def _declared_pure(tree: c_ast.FileAST) -> frozenset[str]:
     return frozenset(names)
 
 
-def _plain_reads(reads: FileReads, region: SyntaxRegion, scope: Scope) -> tuple[NameReads, ...]:
-    """The reads of names that may be read once more, which a volatile object may not."""
-    found = reads.of_region(region, {name for level in scope.levels[1:] for name in level.symbols})
-    return tuple(n for n in found if (symbol := scope.lookup(n.name)) is None or not leads_to_volatile(symbol.ctype))
-
-
 def _functions(tree: c_ast.FileAST) -> dict[str, c_ast.FuncDef]:
     """The definitions of a file, by name."""
     return {f.decl.name: f for f in tree.ext if isinstance(f, c_ast.FuncDef)}
+
+
+def _named(reads: FileReads, region: SyntaxRegion, scope: Scope) -> tuple[NameReads, ...]:
+    """How often the region reads each variable that is visible in it, volatile ones left out."""
+    named = reads.of_region(region, {name for level in scope.levels[1:] for name in level.symbols})
+    return tuple(n for n in named if (symbol := scope.lookup(n.name)) is None or not leads_to_volatile(symbol.ctype))
 
 
 def _extract(source: SourceFile, tree: c_ast.FileAST, region: SyntaxRegion, *, pure: frozenset[str],
@@ -299,7 +299,7 @@ def _extract(source: SourceFile, tree: c_ast.FileAST, region: SyntaxRegion, *, p
     scope = scope_at(tree, region)
     volatile.check(source.path, region.items, scope, {*pure, *effects})
     check_private_copies(source.path, scope, region)
-    named = _plain_reads(reads, region, scope)
+    named = _named(reads, region, scope)
     written, region = region, replace(region, items=tuple(copied(list(region.items))))
     kept = outliving(source.path, scope, region)
     plain = without_declarations(region, kept) if kept else ""

@@ -24,11 +24,13 @@ def assume_elements(x: Extraction, symbols: Iterable[Symbol]) -> None:
 
     From here on the state takes in whether something runs for other sizes (`Extraction.holds_otherwise`).
     """
-    positive = polyhedra.universe()
+    positive, otherwise = polyhedra.universe(), isl.Set.empty(x.context.get_space())
     for symbol in symbols:
         for extent in _extents(x, symbol):
-            positive = positive.intersect(extent.ge_set(polyhedra.constant(1)))
-    otherwise = x.context.subtract(positive).coalesce()
+            enough = extent.ge_set(polyhedra.constant(1))
+            positive = positive.intersect(enough)
+            otherwise = otherwise.union(x.context.subtract(enough))   # disjoint parts take isl minutes to coalesce
+    otherwise = otherwise.coalesce()
     x.context, x.elements = x.context.intersect(positive), positive.coalesce()
     x.otherwise = None if otherwise.is_empty() else otherwise
 

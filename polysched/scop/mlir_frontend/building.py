@@ -7,6 +7,7 @@ to be apart, as passes over the affine dialect take it.
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
@@ -15,7 +16,7 @@ from typing import Any, NoReturn
 
 import islpy as isl
 
-from polysched.errors import SourceLocation, UnsupportedScopError, UsageError
+from polysched.errors import PolyschedError, SourceLocation, SourceSyntaxError, UnsupportedScopError, UsageError
 from polysched.scop.construction import values
 from polysched.scop.construction.reading import plain_name, refusing, within_budget
 from polysched.scop.construction.region import Region
@@ -31,6 +32,7 @@ from polysched.scop.mlir_frontend.operations import TYPES, Block, Operation, mem
 from polysched.scop.mlir_frontend.words import Words
 from polysched.scop.scop import Scop, Storage
 
+_LOG = logging.getLogger(__name__)
 EXTENTS = "extents"
 """The attribute of a function with the extents of its memrefs: for each a map over its arguments of type index."""
 _SEGMENTS = 3
@@ -42,8 +44,8 @@ def begins_as_mlir(text: str) -> bool:
     return _BEGIN.match(text) is not None
 
 
-def from_mlir(text: str, *, path: str = "MLIR") -> Scop:
-    """The Scop of the only function of a text.
+def from_mlir(text: str, *, path: str = "MLIR", function: str | None = None) -> Scop:
+    """The Scop of the only function of a text, or of the one of this name.
 
     Parameters
     ----------
@@ -53,22 +55,62 @@ def from_mlir(text: str, *, path: str = "MLIR") -> Scop:
     ------
     SourceSyntaxError : the text cannot be read; with the line.
     UnsupportedScopError : the function has what is no affine region, or a type that is not had.
-    UsageError : there is no function, or there are several.
+    UsageError : there is no function, none of this name, or there are several.
     """
-    found = all_from_mlir(text, path=path)
-    if len(found) != 1:
-        raise UsageError("the text has several functions", where=path, witness=", ".join(s.name for s in found),
-                         hint="all_from_mlir reads them all")
-    return found[0]
+    functions = _Functions(text, path)
+    if function is not None:
+        return functions.scop(function)
+    if len(functions.names) > 1:
+        raise UsageError("the text has several functions", where=path, witness=", ".join(functions.names),
+                         hint="from_mlir(text, function=...) reads one, all_from_mlir all that can be read")
+    return functions.scop(functions.names[0])
 
 
 def all_from_mlir(text: str, *, path: str = "MLIR") -> tuple[Scop, ...]:
-    """The Scops of all functions with a body; raises as `from_mlir`."""
-    top = Block(operations=Grammar(Words(text, path), CUSTOM).top())
-    functions = [operation for operation in walk(top) if operation.name == "func.func" and operation.regions]
-    if not functions:
-        raise UsageError("the text has no function with a body", where=path, hint="func.func @name(...) { ... }")
-    return tuple(_scop(function, path) for function in functions)
+    """The Scops of all functions with a body; raises as `from_mlir`.
+
+    Of several functions those that cannot be read are left out, in a line of the log each; not all of them may be.
+    """
+    functions = _Functions(text, path)
+    read: list[Scop] = []
+    refused: list[PolyschedError] = []
+    for name in functions.names:
+        try:
+            read.append(functions.scop(name))
+        except (SourceSyntaxError, UnsupportedScopError) as error:
+            refused.append(error)
+    if not read:
+        raise refused[0]
+    for reason in refused:
+        _LOG.warning("a function is left out: %s", reason)
+    return tuple(read)
+
+
+class _Functions:
+    """The functions of a text that have a body, or whose body cannot be read."""
+
+    def __init__(self, text: str, path: str) -> None:
+        grammar = Grammar(Words(text, path), CUSTOM)
+        top = Block(operations=grammar.top())
+        self.path, self.refused = path, grammar.refused
+        functions = [operation for operation in walk(top) if operation.name == "func.func" and operation.regions]
+        self.read = {str(function.attributes.get("sym_name", f"f{k}")): function
+                     for k, function in enumerate(functions)}
+        if not (self.read or self.refused):
+            raise UsageError("the text has no function with a body", where=path, hint="func.func @name(...) { ... }")
+
+    @property
+    def names(self) -> list[str]:
+        """In the order of the text, those that cannot be read last."""
+        return [*self.read, *self.refused]
+
+    def scop(self, name: str) -> Scop:
+        if name in self.refused:
+            raise self.refused[name]
+        if name not in self.read:
+            raise UsageError(f"the text has no function {name}", where=self.path,
+                             witness=f"its functions are {', '.join(self.names)}")
+        return _scop(self.read[name], self.path)
 
 
 def _scop(function: Operation, path: str) -> Scop:

@@ -78,7 +78,7 @@ def _module(grammar: Grammar, name: str, results: tuple[str, ...], line: int) ->
     if words.word.startswith("@"):
         words.next()
     attributes = read_attributes(words, grammar.aliases) if words.accept("attributes") else {}
-    return Operation(name="builtin.module", attributes=attributes, regions=(grammar.region(),), line=line)
+    return Operation(name="builtin.module", attributes=attributes, regions=(grammar.module(),), line=line)
 
 
 def _for(grammar: Grammar, name: str, results: tuple[str, ...], line: int) -> Operation:

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
+from copy import copy
 from typing import Any
 
+from polysched.errors import SourceSyntaxError
 from polysched.scop.mlir_frontend.attributes import read_attribute, read_attributes, read_type, result_types
-from polysched.scop.mlir_frontend.operations import Block, Operation
+from polysched.scop.mlir_frontend.operations import Block, Operation, walk
 from polysched.scop.mlir_frontend.words import Words
 
 READ = "func, affine, arith, math and memref"
+_FUNCTION = re.compile(r"func\.func\s+(?:private\s+|public\s+|nested\s+)?@([\w$.]+|\"[^\"]*\")")
+_BESIDE = re.compile(r"memref\.global$|(?!(?:func|affine|scf|cf|arith|math|memref)\.)\w+\.")
+"""What stands beside functions: no operation of those that are read, and none of loops."""
+_NOW = {"func": "func.func", "constant": "arith.constant", "load": "memref.load", "store": "memref.store",
+        "alloc": "memref.alloc", "alloca": "memref.alloca", "select": "arith.select",
+        **{name: f"arith.{name}" for name in ("addf", "subf", "mulf", "divf", "addi", "subi", "muli", "cmpf", "cmpi",
+                                              "index_cast", "sitofp")}}
+"""Operations of the dialect `std`, which is no more."""
 CustomForm = Callable[["Grammar", str, tuple[str, ...], int], Operation]
 
 
@@ -24,9 +35,15 @@ class Grammar:
     def __init__(self, words: Words, forms: Mapping[str, CustomForm]) -> None:
         self.words, self.forms = words, forms
         self.aliases: dict[str, Any] = {}
+        self.refused: dict[str, SourceSyntaxError] = {}
 
     def top(self) -> tuple[Operation, ...]:
-        """Everything of a text."""
+        """Everything of a text.
+
+        Raises
+        ------
+        SourceSyntaxError : it cannot be read, nor any function of it.
+        """
         found: list[Operation] = []
         while self.words.word:
             if self.words.kind == "named" and self.words.word[0] in "#!":
@@ -37,8 +54,32 @@ class Grammar:
                 else:
                     self.aliases[name] = read_attribute(self.words, self.aliases)
             else:
-                found.append(self.operation())
+                found += self.declared()
+        top = Block(operations=tuple(found))
+        if self.refused and not any(operation.name == "func.func" for operation in walk(top)):
+            raise next(iter(self.refused.values()))
         return tuple(found)
+
+    def declared(self) -> tuple[Operation, ...]:
+        """What stands in a module: what is no function or module says nothing of loops, and is passed.
+
+        Several functions need not all be read: one that cannot be is kept in `refused`.
+        """
+        words = self.words
+        if words.kind == "word" and words.word not in self.forms and _BESIDE.match(words.word):
+            words.pass_lines()
+            return ()
+        before = copy(words)
+        try:
+            return (self.operation(),)
+        except SourceSyntaxError as error:
+            name = _FUNCTION.match(before.text, before.at)
+            if name is None:
+                raise
+            self.refused[name[1]] = error
+            self.words = words = before
+            words.pass_lines()
+            return ()
 
     def operation(self) -> Operation:
         """One operation."""
@@ -49,7 +90,9 @@ class Grammar:
         elif words.word in self.forms:
             found = self.forms[words.word](self, words.next(), results, line)
         elif words.kind == "word":
-            words.refuse("no such operation is read", hint=f"those of {READ} are; `mlir-opt` lowers or raises others")
+            old = words.word if words.word in _NOW else ""
+            words.refuse("no such operation is read", hint=f"MLIR since version 15 spells it `{_NOW[old]}`" if old else
+                         f"those of {READ} are; `mlir-opt` lowers or raises others")
         else:
             words.refuse("an operation was expected")
         self.place()
@@ -110,6 +153,18 @@ class Grammar:
         """Pass the place in another file, where one is said."""
         if self.words.accept("loc"):
             self.words.balanced("(", ")")
+
+    def module(self) -> Block:
+        """The region of a module."""
+        found: list[Operation] = []
+        self.words.expect("{")
+        self.words.deeper()
+        while not self.words.accept("}"):
+            if not self.words.word:
+                self.words.refuse("`}` was expected")
+            found += self.declared()
+        self.words.depth -= 1
+        return Block(operations=tuple(found))
 
     def region(self, arguments: tuple[tuple[str, str], ...] = ()) -> Block:
         """A region of one block.

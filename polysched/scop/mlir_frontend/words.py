@@ -26,6 +26,8 @@ MOST_DIGITS = 40
 """Of a whole number; the largest of a type has 20."""
 END = ""
 Item = TypeVar("Item")
+_BRACKETS = re.compile(r'[()\[\]{}\n]|"(?:\\.|[^"\\])*"|//[^\n]*')
+"""What opens and closes, and line ends, outside of strings and comments; these are found whole."""
 
 
 class Words:
@@ -118,6 +120,20 @@ class Words:
         self.depth += 1
         if self.depth > MOST_NESTED:
             self.refuse(f"more than {MOST_NESTED} brackets inside each other")
+
+    def pass_lines(self) -> None:
+        """Pass the line that stands here and those after it up to one at whose end all brackets are closed."""
+        depth = 0
+        for found in _BRACKETS.finditer(self.text, self.at):
+            depth += (found[0] in "([{") - (found[0] in ")]}")
+            if found[0] == "\n" and depth <= 0:
+                end = found.start()
+                break
+        else:
+            end = len(self.text)
+        self.line += self.text.count("\n", self.end, end)
+        self.end = end
+        self.next()
 
     def balanced(self, opening: str, closing: str) -> str:
         """The text between two brackets, the first of which stands here; both are passed."""

@@ -17,6 +17,7 @@ from polysched.records import dataclass
 from polysched.scop.c_frontend.frontend import from_c_text
 from polysched.scop.construction.reading import within_budget
 from polysched.scop.openscop.matrices import parameter_space
+from polysched.scop.openscop.naming import with_names
 from polysched.scop.openscop.region import OpenScopRegion, OpenScopStatement
 from polysched.scop.openscop.scoplib import regions_of
 from polysched.scop.plain_c import c_expression, expression_in_c
@@ -79,7 +80,7 @@ def from_openscop(text: str, *, path: str = "OpenScop", types: Mapping[str, str]
 def all_from_openscop(text: str, *, path: str = "OpenScop", types: Mapping[str, str] | None = None
                       ) -> tuple[Scop, ...]:
     """The Scops of all regions; a type is of the arrays of that name in each.  Raises as `from_openscop`."""
-    regions, types = regions_of(text, path=path), dict(types or {})
+    regions, types = [with_names(region) for region in regions_of(text, path=path)], dict(types or {})
     own = [{array for statement in region.statements for _, array, _ in statement.accesses} for region in regions]
     if unknown := sorted(set(types).difference(*own)):
         raise UsageError(f"no array {unknown[0]} in the OpenScop regions", where=path,
@@ -117,6 +118,7 @@ class _Writer:
     """Writes one region."""
 
     def __init__(self, region: OpenScopRegion, path: str) -> None:
+        region = with_names(region)
         self.region, self.path = region, path
         if not region.statements:
             raise UnsupportedScopError("the OpenScop region has no statements", where=path)
@@ -318,6 +320,7 @@ def _arrays(region: OpenScopRegion, path: str) -> dict[str, isl.Set]:
             elements = relation.intersect_domain(statement.domain.intersect_params(region.context)).range()
             if not array.isidentifier():
                 raise UnsupportedScopError(f"array {array} of the OpenScop region has no name", where=path,
+                                           witness="no array of the bodies is accessed as it is in all of them",
                                            hint="an extension <arrays> names it")
             if array in region.parameters:   # Clan lists the reads of parameters, too
                 if array in _written(region):

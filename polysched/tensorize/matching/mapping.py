@@ -245,6 +245,14 @@ class Match:
                 "executions": self.executions * self.fragment.times,
                 "utilisation": round(self.utilisation, 4), "cost_cycles": round(self.cost_cycles, 1)}
 
+    def lines(self) -> tuple[str, ...]:
+        """The match, what an execution of it takes, and what it takes for granted."""
+        places = ", ".join(f"{v.operand} {v.mode.value}" for v in self.layouts)
+        return (str(self),
+                f"  executed {self.executions * self.fragment.times} times, {self.utilisation:.0%} of its work used, "
+                f"about {self.cost_cycles:.0f} cycles; {places}",
+                *(f"  takes for granted: {assumption}" for assumption in self.assumptions))
+
     def __str__(self) -> str:
         parts = [f"{g.name} <- {' '.join(m) or 'padding'}" for g, m in zip(self.groups, self.loops, strict=True)]
         shown = self.assignment.held if len(self.written) == 1 else self.contents

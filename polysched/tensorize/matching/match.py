@@ -18,7 +18,9 @@ from polysched.errors import BudgetExceededError
 from polysched.records import dataclass
 from polysched.scop.body import Expr
 from polysched.scop.budget import ISL_OPERATIONS, in_words, with_budget
+from polysched.scop.html import preformatted
 from polysched.scop.scop import Scop
+from polysched.scop.shown import Shown
 from polysched.tensorize.description.agreement import require_agreement
 from polysched.tensorize.description.contraction import Kind
 from polysched.tensorize.description.intrinsic import Intrinsic, LoadMode
@@ -107,7 +109,7 @@ class MatchOptions:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Matches:
+class Matches(Shown):
     """What was found for one program and one instruction.
 
     Parameters
@@ -136,6 +138,23 @@ class Matches:
     def total(self) -> int:
         return len(self.with_mirrors)
 
+    def headline(self) -> str:
+        return f"of {self.scop.name} on {self.intrinsic.name}: {self.count} match{'es' * (self.count != 1)}"
+
+    def __str__(self) -> str:
+        return self.text(everything=True)
+
+    def _repr_html_(self) -> str:
+        return preformatted(str(self))
+
+    def text(self, *, everything: bool) -> str:
+        """The count, the matches, or only the cheapest, and, where there is none, the reasons."""
+        lines = [f"{self.scop.name} on {self.intrinsic.name}, rule {self.options.rule.value}: {self.count} "
+                 f"match{'es' * (self.count != 1)} ({self.total} with mirror images, {self.milliseconds:.0f} ms)"]
+        for m in self.matches if everything else self.matches[:1]:
+            lines += (f"  {line}" for line in m.lines())
+        return "\n".join([*lines, *map(str, self.explanations if not self.count else ())])
+
     def to_json(self) -> dict[str, Any]:
         """The result as plain values; `count` is up to symmetry."""
         sizes = {n: v for m in self.matches[:1] for n, v in m.fragment.sizes.items()}
@@ -147,7 +166,8 @@ class Matches:
 
 
 def match(scop: Scop, intrinsic: Intrinsic, options: MatchOptions | None = None, *,
-          sizes: Mapping[str, int] | None = None, dependences: Dependences | None = None, kept: int = 0) -> Matches:
+          sizes: Mapping[str, int] | None = None, dependences: Dependences | None = None, kept: int = 0,
+          compared: bool = False) -> Matches:
     """All matches of an instruction in a program, every one checked by isl independently of the CNF.
 
     Where loops around a statement carry dependences between it and others, its matches are those of the nest inside.
@@ -157,13 +177,14 @@ def match(scop: Scop, intrinsic: Intrinsic, options: MatchOptions | None = None,
     sizes : values of the program's parameters; sample sizes where there is none.
     dependences : of the program, when they are known already.
     kept : so many outer loops around the whole program stay outside in any case.
+    compared : the readings of the instruction's text are known to agree, as tests compare those of shipped ones.
 
     Raises
     ------
     SourceSyntaxError : the readings of an instruction's text differ, which is looked for once per text and process.
     """
     chosen = options or MatchOptions()
-    if not is_shipped(intrinsic.semantics):
+    if not compared and not is_shipped(intrinsic.semantics):
         require_agreement(intrinsic.semantics)
     if dependences is None:
         dependences = analyse(scop)

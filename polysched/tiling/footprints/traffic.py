@@ -32,17 +32,22 @@ class Level:
     step: int
 
 
-def footprint_bytes(reference: Reference, edges: tuple[int, ...], line_bytes: int) -> int:
+def footprint_bytes(reference: Reference, edges: tuple[int, ...], line_bytes: int, *, joined: bool = False) -> int:
     """Bytes, in whole cache lines, that a box of iterations with these edges touches.
 
     The last dimension with more than one element is contiguous: a run of k elements lies, on average over its
     alignment, on one line less an element more than its own length.
+
+    Parameters
+    ----------
+    joined : rows that follow one another share the line between them; else each counts for itself, as when edges are
+        chosen.
     """
-    return _footprint_bytes(reference.form, edges, line_bytes)
+    return _footprint_bytes(reference.form, edges, line_bytes, joined)
 
 
 @lru_cache(maxsize=LIMITS.kept_footprints)
-def _footprint_bytes(reference: Reference, edges: tuple[int, ...], line_bytes: int) -> int:
+def _footprint_bytes(reference: Reference, edges: tuple[int, ...], line_bytes: int, joined: bool) -> int:
     """As `footprint_bytes`, kept: many references of a program differ in nothing that counts here."""
     if reference.whole:
         return reference.bytes_reached
@@ -51,7 +56,12 @@ def _footprint_bytes(reference: Reference, edges: tuple[int, ...], line_bytes: i
     lengths = _lengths(reference, edges)
     run = lengths[reference.row_dim]
     rows = max(1, _elements(reference, edges, lengths) // run)
-    return rows * (run * reference.element_bytes + line_bytes - reference.element_bytes)
+    alone = run * reference.element_bytes + line_bytes - reference.element_bytes
+    pitch = reference.row_elements * reference.element_bytes
+    if not joined or reference.coupled or not pitch or len(lengths) + reference.row_dim < 1:
+        return rows * alone
+    together = lengths[reference.row_dim - 1]   # rows one behind the other: a gap shorter than a line skips none
+    return rows // together * ((together - 1) * min(alone, pitch) + alone)
 
 
 def _elements(reference: Reference, edges: tuple[int, ...], lengths: list[int]) -> int:
@@ -103,10 +113,11 @@ def traffic_bytes(nest: Nest, structure: tuple[Level, ...], capacity_bytes: int,
     Parameters
     ----------
     cache : rows that share its sets fit only as far as its ways do; None where sets are of no matter.
-    in_box : for instances that fill the bounding box of the loops; else for those that there are, which takes longer.
+    in_box : for instances that fill the bounding box of the loops, and rows apart, as edges are chosen; else for those
+        that there are, and rows that share lines, which takes longer.
     boxes : `Boxes.of(nest, structure)`, for who asks about several caches.
     """
-    boxes = boxes or Boxes.of(nest, structure)
+    boxes = boxes or Boxes.of(nest, structure, joined=not in_box)
     inside = boxes.inside
     fits = next((k for k, edges in enumerate(inside) if boxes.working_set_bytes(k, line_bytes) <= capacity_bytes
                  and (cache is None or rows_fit(nest, edges, cache))), len(structure))
@@ -135,22 +146,24 @@ class Boxes:
     Parameters
     ----------
     inside : entry k: how many iterations of each loop of the nest run inside the loops k, k + 1, ... together.
+    joined : as for `footprint_bytes`.
     """
 
     nest: Nest
     inside: tuple[tuple[int, ...], ...]
+    joined: bool = False
     _bytes: dict[tuple[int, int], int] = field(default_factory=dict, repr=False, compare=False)
     _footprints: dict[tuple[int, tuple[int, ...], int], int] = field(default_factory=dict, repr=False, compare=False)
 
     @staticmethod
-    def of(nest: Nest, structure: tuple[Level, ...]) -> Boxes:
+    def of(nest: Nest, structure: tuple[Level, ...], *, joined: bool = False) -> Boxes:
         """The boxes of a structure, outermost first."""
         edges = list(nest.extents)
         inside = [tuple(edges)]
         for level in structure:
             edges[level.loop] = min(level.step, edges[level.loop])
             inside.append(tuple(edges))
-        return Boxes(nest=nest, inside=tuple(inside))
+        return Boxes(nest=nest, inside=tuple(inside), joined=joined)
 
     def working_set_bytes(self, k: int, line_bytes: int) -> int:
         """Bytes that entry k touches, counted once."""
@@ -165,7 +178,7 @@ class Boxes:
         found = self._footprints.get((number, edges, line_bytes))
         if found is None:
             found = self._footprints[number, edges, line_bytes] = footprint_bytes(
-                self.nest.references[number], edges, line_bytes)
+                self.nest.references[number], edges, line_bytes, joined=self.joined)
         return found
 
 

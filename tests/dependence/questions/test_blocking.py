@@ -69,3 +69,38 @@ def test_two_loops_of_one_name_have_two_answers() -> None:
     assert [b.distance for b in first.of(Wish.PARALLEL)] == [1]
     with pytest.raises(UsageError, match="no loop k"):
         blocking(analyse(scop), "k")
+
+
+def test_a_pair_is_at_the_sizes_nearest_to_zero_and_gaps_are_no_iterations() -> None:
+    """An extent of `2 * m + n` leaves room for negative sizes; a witness does not show them."""
+    (found,) = analyse(from_c_text("""void f(int n, int m, double A[2 * m + n + 4], double s[1]) {
+    #pragma scop
+      for (int i = 2; i < m; i += 2) {
+        s[0] = A[i];
+        A[2 * m] = i;
+      }
+    #pragma endscop
+    }""")).blocking("i")
+    block = next(block for block in found.of(Wish.PARALLEL) if block.witness.dependence.array == "s")
+    assert str(block).startswith("output S0_w0 -> S0_w0 on s, 2 apart in the loop's counter\n")
+    assert block.witness.parameters == {"n": 0, "m": 5}
+    assert (block.witness.source, block.witness.sink) == ((2,), (4,))
+
+
+def test_parts_that_hold_no_whole_numbers_give_no_witness() -> None:
+    """isl takes least values from them, or ends with `isl_set_lexmin failed`."""
+    (found,) = analyse(from_c_text("""void f(int n, int m, char B[2 * m + n + 3]) {
+    #pragma scop
+      for (int i = 0; i <= m - 2; i++)
+        for (int j = 0; j <= i + 1; j++) {
+          for (int k = 1; k <= n - 2; k++)
+            for (int l = 0; l <= j + 1 && l <= n - 3; l++)
+              B[i - l + m + n] -= B[i + m + n + 1];
+          B[i + m + n + 2] = B[m + n + 1];
+        }
+    #pragma endscop
+    }""")).blocking("i")
+    for block in found.of(Wish.PARALLEL):
+        pair = block.dependence.relation
+        at = fix_parameters(pair, block.witness.parameters)
+        assert (block.witness.source, block.witness.sink) in pairs_of(at)

@@ -10,6 +10,7 @@ from polysched.pipeline import transform_file
 from polysched.pipeline.options import PipelineOptions
 from polysched.target import find_compiler
 from polysched.tensorize.options import TensorizeOptions
+from tests.tiers import and_campaign
 
 TWO_PRODUCTS = """#include <stdint.h>
 #ifdef SOMETHING
@@ -44,7 +45,7 @@ def loaded(text: str, folder: Path, name: str) -> ctypes.CDLL:
     return ctypes.CDLL(str(library))
 
 
-@pytest.mark.parametrize("intrinsic", ["vpdpbusd", "arm_usdot"])
+@pytest.mark.parametrize("intrinsic", and_campaign(["arm_usdot"], ["vpdpbusd"]))
 def test_two_products_in_one_nest(intrinsic: str, tmp_path: Path) -> None:
     """Instructions that nothing here executes run as plain C; sizes that the code is not made for take the rest."""
     path = tmp_path / "chain.c"

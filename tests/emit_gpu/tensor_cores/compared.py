@@ -8,10 +8,11 @@ from polysched.emit_gpu import DeviceSource, emit_cuda
 from polysched.gpu import GpuOptions, map_to_device
 from polysched.measure.measurement import Measurement
 from polysched.measure.paired import MeasureOptions, Subject, compare_and_time
-from polysched.pipeline.files import compiler_flags, transform_file
+from polysched.pipeline.files import compiler_flags
 from polysched.pipeline.options import PipelineOptions
 from polysched.pipeline.stages import analysed, scheduled
 from polysched.scop import from_c_text
+from tests.emit_gpu.emitted import transformed
 
 SIZES = {"n": 37, "m": 71, "q": 101}
 
@@ -31,7 +32,7 @@ def cuda_by(instruction: str, text: str, *kinds: str) -> DeviceSource:
 
 def compared(path: Path, options: PipelineOptions, *mutation: str) -> Measurement:
     """The program beside the original; a mutation is a text and what stands in its place."""
-    made = transform_file(path, options)
+    made = transformed(path, options)
     text = made.text
     if mutation:
         assert mutation[0] in text

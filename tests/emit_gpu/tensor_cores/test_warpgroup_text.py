@@ -13,9 +13,8 @@ from polysched.emit_gpu.nvrtc import library, resources
 from polysched.emit_gpu.tensor_cores.warpgroup_text import warpgroup_functions_text
 from polysched.errors import CompileError
 from polysched.gpu.wgmma import WGMMA_BY_KIND
-from polysched.pipeline.files import transform_file
 from polysched.target import find_compiler
-from tests.emit_gpu.emitted import largest_difference, verified
+from tests.emit_gpu.emitted import largest_difference, transformed, verified
 from tests.emit_gpu.tensor_cores.compared import SIZES, compared, cuda_by, products_by, relative
 from tests.gpu.products import BRAINS, FLOATS, HALVES, INTEGERS, PLAIN, SEVERAL
 from tests.tiers import and_campaign
@@ -30,7 +29,7 @@ def test_integers_are_equal_in_either_order_of_threads(name: str, order: str, tm
     monkeypatch.setenv("POLYSCHED_CUDA_REVERSED", order)
     text, sizes = INTEGERS[name]
     (tmp_path / "f.c").write_text(text)
-    assert "polysched::wgmma_64x8x32" in transform_file(tmp_path / "f.c", asked("int8")).text
+    assert "polysched::wgmma_64x8x32" in transformed(tmp_path / "f.c", asked("int8")).text
     assert largest_difference(verified(tmp_path / "f.c", sizes, asked("int8"))) == 0
 
 
@@ -39,7 +38,7 @@ def test_integers_are_equal_in_either_order_of_threads(name: str, order: str, tm
 def test_other_blocks(block: tuple[int, ...], points: tuple[int, ...], tmp_path: Path) -> None:
     (tmp_path / "f.c").write_text(PLAIN)
     own = asked("int8", block=block, points=points)
-    assert "polysched::wgmma_64x8x32" in transform_file(tmp_path / "f.c", own).text
+    assert "polysched::wgmma_64x8x32" in transformed(tmp_path / "f.c", own).text
     assert largest_difference(verified(tmp_path / "f.c", SIZES, own)) == 0
 
 
@@ -47,7 +46,7 @@ def test_other_blocks(block: tuple[int, ...], points: tuple[int, ...], tmp_path:
 def test_a_block_that_is_not_whole_groups_computes_without(block: tuple[int, ...], points: tuple[int, ...],
                                                            tmp_path: Path) -> None:
     (tmp_path / "f.c").write_text(PLAIN)
-    assert "polysched::wgmma" not in transform_file(tmp_path / "f.c", asked("int8", block=block, points=points)).text
+    assert "polysched::wgmma" not in transformed(tmp_path / "f.c", asked("int8", block=block, points=points)).text
 
 
 @pytest.mark.parametrize(("n", "m", "q"), and_campaign(
@@ -83,7 +82,7 @@ def test_another_layout_or_an_earlier_read_shows(earlier: str, later: str, tmp_p
 def test_each_barrier_is_needed_in_one_of_two_orders(barrier: int, tmp_path: Path,
                                                      monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "f.c").write_text(PLAIN)
-    pieces = transform_file(tmp_path / "f.c", asked("int8")).text.split("__syncthreads();")
+    pieces = transformed(tmp_path / "f.c", asked("int8")).text.split("__syncthreads();")
     assert len(pieces) == 5
     before = pieces[barrier][-60:] + "__syncthreads();" + pieces[barrier + 1][:60]
     after, found = before.replace("__syncthreads();", ";"), []

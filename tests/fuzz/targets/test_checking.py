@@ -8,16 +8,17 @@ import pytest
 
 from polysched.fuzz.targets import checking
 from polysched.fuzz.targets.checking import check_on_target
-from polysched.fuzz.targets.programs import TargetProgram
+from polysched.fuzz.targets.programs import ARRAYS, TargetProgram
 from tests.emit_gpu.emitted import needs_device
 from tests.measure.mpi import needs_mpi
 
 LINE = TargetProgram(text="\n".join([
-    "void f(int n, int t, unsigned A[n + 6][n + 6], unsigned B[n + 6][n + 6], unsigned C[n + 6][n + 6], "
-    "unsigned x[n + 6], unsigned y[n + 6], unsigned z[n + 6], unsigned r[2], unsigned char m[n + 6]) {", "#pragma scop",
+    "void f(int n, int t, unsigned A[n + 10][n + 10], unsigned B[n + 10][n + 10], unsigned C[n + 10][n + 10], unsigned",
+    "x[n + 10], unsigned y[n + 10], unsigned z[n + 10], unsigned r[2], unsigned char m[n + 10]) {", "#pragma scop",
     "for (int i = 0; i < n; i++) y[i + 3] = x[i + 2];",
-    "for (int i = 0; i < n; i++) if (m[i] > 9) x[i + 3] = y[i + 4];",
-    "#pragma endscop", "}", ""]), c_type="unsigned", axes=("j", "i"), sizes=({"n": 9, "t": 1}, {"n": 14, "t": 2}))
+    "for (int i = 0; i < n; i++) if (m[i] & 1) x[i + 3] = y[i + 4];",
+    "#pragma endscop", "}", ""]), types={name: "unsigned char" if name == "m" else "unsigned" for name in ARRAYS},
+    axes=("j", "i"), sizes=({"n": 9, "t": 1}, {"n": 14, "t": 2}))
 """No loop is called j: the second one that is named is taken."""
 
 

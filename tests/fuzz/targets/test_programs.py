@@ -12,7 +12,8 @@ def test_a_seed_is_a_program() -> None:
     assert target_program(7) == target_program(7)
     texts = [target_program(seed).text for seed in range(60)]
     assert len(set(texts)) == 60
-    for part in ("for (int s = 0; s < t; s++)", "if (m[", " else ", "-= ", "n - 1; i >= 0", "j <= i"):
+    for part in ("for (int s = 0; s < t; s++)", "if (m[", " else ", "-= ", "n - 1; i >= 0", "j <= i", "i = -2;",
+                 "j + i < n", "i < n + 2", "i < t && i < n", "#pragma endscop\n  r[1] = "):
         assert any(part in text for text in texts), part
 
 

@@ -1,10 +1,14 @@
-"""What operators of this family refuse."""
+"""What operators of this family refuse; slices of open extents."""
+
+import itertools
 
 import numpy as np
 import pytest
 
 from polysched.errors import UnsupportedGraphError
-from polysched.graph.evaluation.inference import infer
+from polysched.graph import from_text
+from polysched.graph.evaluation.inference import infer, site_of
+from polysched.graph.operators.movement import slice_ranges
 from polysched.graph.operators.registry import OPERATORS
 from tests.graph.samples import Sample, floats, graph_of, sample, whole
 
@@ -28,3 +32,37 @@ def test_it_is_refused(case: Sample, problem: str) -> None:
     with pytest.raises(UnsupportedGraphError, match=problem) as refusal:
         infer(graph)
     assert f"node 'y0' ({case[0]})" in str(refusal.value)
+
+
+MOST = np.iinfo(np.int64).max
+STARTS_AND_ENDS = (0, 2, -1, -3, MOST, -MOST, -MOST - 1)
+
+
+@pytest.mark.parametrize("step", [1, 2, 3, -1, -2, -3])
+def test_slices_of_open_extents_are_those_of_numpy_where_they_have_room(step: int) -> None:
+    taken = 0
+    for start, end in itertools.product(STARTS_AND_ENDS, STARTS_AND_ENDS):
+        graph = from_text(f"""graph f(x: float32[N]) {{
+  const s: int64[1] = [{start}]
+  const e: int64[1] = [{end}]
+  const a: int64[1] = [0]
+  const t: int64[1] = [{step}]
+  let y = Slice(x, s, e, a, t)
+  return y
+}}""")
+        try:
+            inferred = infer(graph)
+        except UnsupportedGraphError:   # of a negative extent
+            continue
+        site = site_of(graph.nodes[0], inferred.types, {**graph.constants, **inferred.known}, results=True)
+        first, extent, _ = slice_ranges(site)[0]
+        room = OPERATORS["Slice"].room
+        assert room is not None
+        for length in range(6):
+            size = {"N": length}
+            if all(int(r.bound(size)) >= 0 for r in room(site)):
+                stop = None if step < 0 and end < -length else end
+                wanted = list(range(length))[start:stop:step]
+                assert [int(first.bound(size)) + step * i for i in range(int(extent.bound(size)))] == wanted
+                taken += 1
+    assert taken > 50

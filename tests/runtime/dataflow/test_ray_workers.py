@@ -64,7 +64,7 @@ def test_processes_killed_at_random_moments_change_no_result(ray_cluster) -> Non
     distributed, program = distribute(scop, "i"), ray_cluster.program("p")
     draw = random.Random(38)
     run_distributed(program, distributed, arrays, sizes).result("A", 100)
-    for _ in range(4):
+    for _ in range(2):
         ray_cluster.refill()
         before, kills = len(ray_cluster.losses), [
             threading.Timer(draw.uniform(0, 0.4), ray_cluster.crash, (worker,)) for worker in (0, 1)]

@@ -54,9 +54,43 @@ S0.vectorize(j_i)
     assert write_chains(again) == text
 
 
+def test_a_schedule_as_people_write_it_for_halide(product: Dependences) -> None:
+    made = read_chains("""
+        Var io("io"), jo("jo"), ii, ji;   // declarations say nothing
+        /* C is what writes it:
+           S0 */
+        C
+            .tile(j, i, ji, ii, 32, 16, TailStrategy::GuardWithIf)
+            .reorder(ji, k, ii)
+            .parallel(i, 2).vectorize(ji, 8)
+            .serial(k).rename(k, sum);
+        C.split(sum, so, si, 4).unroll(si);
+        """, product)
+    assert write_chains(made) == """\
+S0.split(j, j_o, j_i, 32)
+S0.split(i, i_o, i_i, 16)
+S0.reorder(j_i, i_i, j_o, i_o)
+S0.reorder(j_i, k, i_i)
+S0.split(i_o, i_o_o, i_o_i, 2)
+S0.parallel(i_o_o)
+S0.split(j_i, j_i_o, j_i_i, 8)
+S0.vectorize(j_i_i)
+S0.split(k, k_o, k_i, 4)
+S0.unroll(k_i, 4)
+"""
+
+
 @pytest.mark.parametrize(("text", "message"), [
     ("S9.parallel(i)", "line 1: the program has no statement S9"),
-    ("S0.compute_root()", "line 1: no call compute_root\n  hint: there are split, tile"),
+    ("S0.compute_root()", "line 1: no call compute_root\n  hint: a program computes and keeps values where it says so"),
+    ("S0.fuse(i, j, ij)", "line 1: no call fuse\n  hint: two loops stay two here"),
+    ("S0.unroll(i)", r"line 1: loop i around S0 runs as often as sizes say\n  hint: unroll\(i, 4\)"),
+    ("S0.split(i, i, ii, 8, TailStrategy::RoundUp)", "TailStrategy::RoundUp runs iterations that the loop"),
+    ("S0\n  .parallel(i)\n  .tile(i, j)", "line 3: tile takes 8 or 6 arguments"),
+    ("S0.reorder(j, i)\n\nS0\n  .vectorize(j)", r"line 4, vectorize\(j\): loop 'j' is not innermost"),
+    ("A.parallel(i)", "line 1: the program has no statement A\n  witness: and none that writes an array A"),
+    ("C.update(2).parallel(i)", r"line 1: C has no update\(2\)\n  witness: the statements that write it are S0"),
+    ("S0.rename(i, j)", "line 1: two loops around S0 would have the name j"),
     ("\nS0.parallel(x)", "line 2: no loop x is around S0\n  hint: there are, outermost first, i, j, k"),
     ("S0.split(i, io, ii)", "split takes 4 arguments"),
     ("S0.split(i, io, ii, 0)", "'0' is no factor"),

@@ -20,6 +20,12 @@ static void filled(double *values, int count) { for (int k = 0; k < count; k++) 
 SANITIZED = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 
 
+def functions_of(made: TransformedFile) -> set[str]:
+    """The functions in which regions were found."""
+    signatures = [r.scop.source.signature for r in made.regions if r.scop.source is not None]
+    return {signature.name for signature in signatures if signature is not None}
+
+
 def same_output(tmp_path: Path, text: str, main: str, flags: tuple[str, ...] = ("-fwrapv",),
                 **options: object) -> TransformedFile:
     """The transformed file; fails where it prints something else than the original.

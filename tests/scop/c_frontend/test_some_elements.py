@@ -100,3 +100,12 @@ def test_other_regions_of_any_size(tmp_path: Path, head: str, body: str, call: s
         CALL;
         if (n > 0) shown("a", a, n * n);
         printf("%d %a\\n", n, s); free(a); }""".replace("CALL", call), SANITIZED)
+
+
+def test_many_sizes_of_their_own_are_read() -> None:
+    """26 extents, as swim's in OpenScop has: their disjoint complement took isl more than the 10 s of a reading."""
+    sizes = range(26)
+    scop = from_c_text("void f({}, {}) {{\n#pragma scop\n{}\n#pragma endscop\n}}".format(
+        ", ".join(f"int n{k}" for k in sizes), ", ".join(f"double a{k}[n{k}]" for k in sizes),
+        "\n".join(f"a{k}[0] = 1;" for k in sizes)))
+    assert len(scop.statements) == len(sizes)

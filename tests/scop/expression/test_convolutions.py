@@ -15,6 +15,7 @@ from polysched.scop.expression.convolutions import (
     transposed_convolution,
 )
 from tests.scop.expression.running import random, run
+from tests.tiers import and_campaign
 
 RNG = np.random.default_rng(6)
 
@@ -67,7 +68,7 @@ def test_convolution(rank: int, stride: int, padding: int, dilation: int) -> Non
     np.testing.assert_allclose(run(y, {"X": x, "W": w}), reference(x, w, stride, padding, dilation), atol=1e-4)
 
 
-@pytest.mark.parametrize("groups", [2, 4])
+@pytest.mark.parametrize("groups", and_campaign([2], [4]))
 def test_grouped_convolution(groups: int) -> None:
     x, w = random(RNG, (1, 4, 5, 5)), random(RNG, (8, 4 // groups, 2, 3))
     y = convolution(placeholder("X", x.shape), placeholder("W", w.shape), groups=groups, padding=1)

@@ -145,6 +145,41 @@ def test_several_functions() -> None:
         from_mlir(text)
 
 
+def test_a_function_of_a_module_as_polygeist_writes_it(caplog: pytest.LogCaptureFixture) -> None:
+    """Globals and functions of other dialects stand beside the region."""
+    text = """module attributes {llvm.triple = "x"} {
+      llvm.mlir.global internal constant @str0("}{ (%s\\0A\\00") // }
+      llvm.func @printf(!llvm.ptr, ...) -> i32
+      memref.global "private" @g : memref<2xi32> = dense<[1, 2]>
+      func.func @main(%A: memref<?xf64>, %n: index) {
+        %c0 = arith.constant 0 : index
+        scf.while : () -> () { // }
+          "x.y"() {s = "}"} : () -> ()
+        }
+        return
+      }
+      func.func private @kernel(%A: memref<?xf64>, %n: index) {
+        affine.for %i = 0 to %n {
+          %v = affine.load %A[%i] : memref<?xf64>
+          affine.store %v, %A[%i] : memref<?xf64>
+        }
+        return
+      }
+    }"""
+    assert [scop.name for scop in all_from_mlir(text)] == ["kernel"]
+    assert "a function is left out: MLIR:7: no such operation is read" in caplog.text
+    assert from_mlir(text, function="kernel").statements[0].line == 15
+    with pytest.raises(SourceSyntaxError, match=r"MLIR:7: no such operation is read\n  witness: `scf\.while`"):
+        from_mlir(text, function="main")
+    with pytest.raises(UsageError, match="no function other\n  witness: its functions are kernel, main"):
+        from_mlir(text, function="other")
+
+
+def test_text_of_before_mlir_15_is_told_the_spelling_of_today() -> None:
+    with pytest.raises(SourceSyntaxError, match=r"witness: `func`\n  hint: .*spells it `func\.func`"):
+        from_mlir("func @f(%A: memref<2xf64>) {\n}")
+
+
 @pytest.mark.parametrize(("text", "expected"), [
     ("// c\n\n#map = affine_map<() -> (0)>", True), ("module {", True), ("func.func @f", True),
     ("void f(int n) {", False), ("#include <math.h>", False), ("", False), ('"builtin.module"() ({', True),

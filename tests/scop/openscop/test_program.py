@@ -91,7 +91,6 @@ def test_all_regions_of_a_file() -> None:
     ("   1   -1    0    1   -1    ## -i", "   1    1    0    0    0 ## -i", "runs without end"),
     ("   0    0   -1    1    0    0    0    ## c2 == i", "   0    0    0    0    0    0    0", "several dates"),
     ("   0    0   -1    1    0    0    0    ## c2 == i", "   0    0   -1    0    0    0    0", "the order of some"),
-    ("2\n1 A\n2 B", "1\n1 A", "array 2 of the OpenScop region has no name"),
     ("2 B", "2 A", "A has accesses of different dimensions"),
     ("1 A", "1 N", "writes its parameter N"),
     ("# List of original iterators\ni j\n", "i\n", "no names for its iterators"),

@@ -1,6 +1,7 @@
 """`--scheduler best`: every candidate is named with its predicted time, the cheapest is taken, the result is legal."""
 
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -18,19 +19,26 @@ from polysched.search.space import Explorer
 from polysched.target import Target
 from polysched.tiling import BandOptions, TilingOptions, tile
 from polysched.tiling.planning.predict import NestPrediction, Prediction, predict, program_seconds
+from polysched.tiling.tiled_schedule import TiledSchedule
 
 KERNELS = Path(__file__).parents[2] / "kernels"
 MACHINE = TilingOptions(target=Target(vector_bits=256, vector_registers=16))
 
 
+@cache
 def kernel(name: str) -> Dependences:
     return analyse(from_c_file(KERNELS / f"{name}.c"))
+
+
+@cache
+def best_of(name: str) -> TiledSchedule:
+    return best(kernel(name), tiling=MACHINE)
 
 
 @pytest.mark.parametrize("name", ["mm2", "jacobi_1d", "symm", "gramschmidt"])
 def test_the_cheapest_candidate_is_taken(name: str) -> None:
     dependences = kernel(name)
-    tiled = best(dependences, tiling=MACHINE)
+    tiled = best_of(name)
     candidates = tiled.schedule.report.candidates
     assert [c.name for c in candidates] == [
         *(f"pluto, fusion {p}" for p in POLICIES), "pluto, split index sets", "feautrier", "isl", "original"]
@@ -46,7 +54,7 @@ def test_the_cheapest_candidate_is_taken(name: str) -> None:
 
 def test_a_tiled_product_beats_the_loops_as_written() -> None:
     """What the whole field knows: the order (i, j, k) as written walks memory badly."""
-    costs = {c.name: c.predicted_seconds for c in best(kernel("mm2"), tiling=MACHINE).schedule.report.candidates}
+    costs = {c.name: c.predicted_seconds for c in best_of("mm2").schedule.report.candidates}
     assert costs["pluto, fusion smart"] < 0.5 * costs["original"]
 
 
@@ -55,7 +63,7 @@ def test_the_predicted_time_is_that_of_the_tiled_tree() -> None:
     tiled = tile(ALGORITHMS["original"](dependences), MACHINE)
     predicted = predict(dependences, tiled.tree, target=MACHINE.target, plans=tiled.plans)
     expected = program_seconds(predicted, MACHINE.target)
-    found = {c.name: c.predicted_seconds for c in best(dependences, tiling=MACHINE).schedule.report.candidates}
+    found = {c.name: c.predicted_seconds for c in best_of("jacobi_1d").schedule.report.candidates}
     assert found["original"] == expected
 
 

@@ -12,7 +12,7 @@ import pytest
 from polysched.errors import RunFailedError, UsageError
 from polysched.measure.field import Ran, Verdict
 from polysched.measure.paired import MeasureOptions
-from polysched.search import Database
+from polysched.search import Database, tuning
 from polysched.search.identity import place_of
 from polysched.search.packages import machines
 from polysched.search.packages.machines import kind_here, tune_machines
@@ -86,6 +86,7 @@ def file(tmp_path):
 
 @pytest.fixture
 def cluster(monkeypatch):
+    monkeypatch.setattr(tuning, "LIMITS", replace(tuning.LIMITS, first_generation=64, generation=16))
     def of(**workers: str) -> Client:
         client = Client(**workers)
         monkeypatch.setattr(machines, "connected", lambda address, stack, pin: client)
@@ -96,7 +97,7 @@ def cluster(monkeypatch):
 
 def searched(file, **others):
     return tune_machines(file, cluster="there", sizes={"n": 64}, measure=MEASURE, options=OPTIONS,
-                         budget=Budget(trials=3), **others)
+                         budget=Budget(trials=2), **others)
 
 
 def test_each_kind_is_searched_with_code_of_its_own(cluster, file, tmp_path):
@@ -108,14 +109,14 @@ def test_each_kind_is_searched_with_code_of_its_own(cluster, file, tmp_path):
     assert "vector_size(16)" in "".join(texts[NARROW])
     assert "vector_size(32)" not in "".join(texts[NARROW])
     assert "vector_size(32)" in "".join(texts[WIDE])
-    assert told == list(range(1, 7)), "trials are counted over both"
+    assert told == list(range(1, 5)), "trials are counted over both"
     assert len(client.threads) == 2
     assert any(len(kinds) == 2 for kinds in client.at_once), "one search goes on while the workers of another judge"
     with Database(tmp_path / "tuned.db") as database:
         kept = {winner.key.place.machine for winner in database.winners()}
     assert kept == {f'["{kind}", [], 1]' for kind in (NARROW, WIDE)}
     assert str(found).startswith("wide, 1 cores, 1 threads, ")
-    assert found.to_json()["trials"] == 6
+    assert found.to_json()["trials"] == 4
     assert [m["workers"] for m in found.to_json()["machines"]] == [2, 1]
 
 

@@ -59,6 +59,14 @@ def test_the_rewrite_is_done_for_boxes() -> None:
     assert found.matches[0].to_json()["zero_points"]
 
 
+def test_what_was_found_shows_itself_on_one_line_and_in_full() -> None:
+    found = match(product("int32_t", "uint8_t", "int8_t"), find_intrinsic("vpdpbusd"))
+    assert repr(found) == "<Matches of f on vpdpbusd: 1 match>"
+    assert str(found).startswith("f on vpdpbusd, rule exact: 1 match (1 with mirror images, ")
+    assert f"  {found.matches[0]}\n    executed " in str(found)
+    assert "f on vpdpbusd" in found._repr_html_()
+
+
 def test_following_the_rewrite_gives_a_match() -> None:
     offset = program("int n, int32_t C[n][n], uint8_t A[n][n], uint8_t B[n][n]",
                      PRODUCT.replace("B[k][j]", "(B[k][j] - 128)"))

@@ -1,6 +1,7 @@
 """The data-volume model against a simulated cache, and its formulas against hand calculation."""
 
 from collections import OrderedDict
+from dataclasses import replace
 from itertools import product
 
 import pytest
@@ -38,6 +39,16 @@ def product_nest(n):
 ])
 def test_footprints(ref, edges, expected):
     assert footprint_bytes(ref, edges, 64) == expected
+
+
+@pytest.mark.parametrize(("run", "rows", "pitch"), [
+    (10, 6, 10), (7, 5, 10), (3, 4, 10), (3, 4, 12), (1, 9, 3), (25, 4, 26)])
+def test_rows_that_follow_one_another_share_the_line_between_them(run, rows, pitch):
+    """Against a count of lines, for every place of the array in its first line."""
+    counts = [len({(start + row * pitch + k) // 8 for row in range(rows) for k in range(run)}) for start in range(8)]
+    own = replace(reference("A", ((1, 0), (0, 1))), row_elements=pitch)
+    assert footprint_bytes(own, (rows, run), 64, joined=True) == 64 * sum(counts) / len(counts)
+    assert footprint_bytes(own, (rows, run), 64) == rows * (run * 8 + 56)
 
 
 def test_order_decides_what_is_loaded_again():

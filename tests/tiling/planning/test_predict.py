@@ -102,7 +102,7 @@ def test_traffic_is_that_of_the_model_for_the_planned_tiles():
     points = tuple(Level(loop, 1) for loop in range(3))
     for cache, moved in zip(host().caches, prediction.traffic, strict=True):
         expected = traffic_bytes(plan.nest, (*levels((0, 32), (1, 48), (2, 64)), *points), cache.size_bytes,
-                                 cache.line_bytes)
+                                 cache.line_bytes, in_box=False)
         assert moved == sum(expected)
 
 

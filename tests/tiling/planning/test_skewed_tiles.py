@@ -26,6 +26,7 @@ from polysched.tiling.planning.skewed_tiles import (
 )
 from polysched.tiling.tree.position import top
 from tests.schedules import pluto_of, pluto_of_file
+from tests.tiers import and_campaign
 
 STENCIL = """
 void f(double A[{n}][{n}], double B[{n}][{n}]) {{
@@ -114,7 +115,7 @@ def test_threads_do_not_wait_for_short_last_tiles():
     assert 0.5 <= shares[1] < 0.53
 
 
-@pytest.mark.parametrize("steps", [50, 22])
+@pytest.mark.parametrize("steps", and_campaign([50], [22]))
 def test_time_is_cut_into_even_shares(steps):
     tiled = tile(schedule_of(700, steps), TilingOptions(target=SMALL))
     edges = tiled.bands[0].plan.edges
@@ -168,7 +169,7 @@ THREE_LEVELS = Target(cores=1, vector_bits=256, frequency_hz=2.4e9, caches=(
     CacheLevel(level=3, size_bytes=32 << 20, ways=16, shared_by=2)))
 
 
-@pytest.mark.parametrize("cores", [1, 2])
+@pytest.mark.parametrize("cores", and_campaign([1], [2]))
 def test_rows_in_space_of_three_dimensions_stay_whole_beyond_the_private_caches(cores):
     """Rows of 32 took 1.5 to 1.8 times as long at 100, 250 and 400 points a side (Zen 3, one thread)."""
     target = replace(THREE_LEVELS, cores=cores)

@@ -17,6 +17,7 @@ from polysched.target.target import Target
 from polysched.tiling import TilingOptions, tile
 from tests.emit_c.compiled import load
 from tests.schedules import pluto_of
+from tests.tiers import and_campaign
 
 PRODUCT = """
 void f(int n, int m, int l, float Y[n][m], float X[n][l], float W[l][m], float bias[m])
@@ -50,10 +51,8 @@ def is_one_nest(source: CSource) -> bool:
     return not isinstance(from_isl(source.tiled.tree).root, Sequence)
 
 
-@pytest.mark.parametrize(("start", "end"), [
-    ("bias[j]", "P[i][j] > 0.0f ? P[i][j] : 0.0f"),
-    ("0.0f", "(P[i][j] + bias[j]) * 0.5f"),
-])
+@pytest.mark.parametrize(("start", "end"), and_campaign(
+    [("bias[j]", "P[i][j] > 0.0f ? P[i][j] : 0.0f")], [("0.0f", "(P[i][j] + bias[j]) * 0.5f")]))
 def test_one_nest_is_bitwise_the_same_around_every_tile_edge(start: str, end: str, tmp_path: Path) -> None:
     text, source = emitted(start, end)
     assert is_one_nest(source), source.text
@@ -70,7 +69,7 @@ def test_one_nest_is_bitwise_the_same_around_every_tile_edge(start: str, end: st
         assert results[0] == results[1], f"{(n, m, depth)}\n{source.text}"
 
 
-@pytest.mark.parametrize("end", ["P[i][j] + P[n - 1 - i][j]", "P[i][j] + P[i][0]"])
+@pytest.mark.parametrize("end", and_campaign(["P[i][j] + P[i][0]"], ["P[i][j] + P[n - 1 - i][j]"]))
 def test_a_last_step_that_needs_other_tiles_stays_apart(end: str) -> None:
     _, source = emitted("0.0f", end)
     assert not is_one_nest(source), source.text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -43,16 +44,18 @@ def forward(case: Sample) -> tuple[Graph, dict[str, np.ndarray]]:
 
 
 def cases() -> list[Any]:
-    """The samples that have floats, finite and not empty, and make such."""
+    """The samples that have floats, finite and not empty, and make such; numbered by operator, so that names stay."""
     found: list[Any] = []
-    for number, case in enumerate(SAMPLES):
+    numbers: Counter[str] = Counter()
+    for case in SAMPLES:
         graph, arrays = forward(case)
         try:
             made = interpret(graph, arrays)["o0"] if arrays else np.zeros(0)
         except UnsupportedGraphError:   # of float32 only
             continue
         if made.dtype.kind == "f" and made.size and all(np.isfinite(a).all() and a.size for a in arrays.values()):
-            found.append(pytest.param(case, id=f"{case[0]}-{number}"))
+            found.append(pytest.param(case, id=f"{case[0]}-{numbers[case[0]]}"))
+            numbers[case[0]] += 1
     return found
 
 

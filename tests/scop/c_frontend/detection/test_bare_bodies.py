@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from polysched.scop import all_from_c_text
-from tests.scop.c_frontend.same_output import same_output
+from tests.scop.c_frontend.same_output import functions_of, same_output
+from tests.tiers import and_campaign
 
 HELPERS = """
 #define TWICE for (int r = 0; r < 2; r++)
@@ -58,10 +59,13 @@ TAKEN = {
 }
 
 
-@pytest.mark.parametrize("name", TAKEN)
-def test_bodies_without_brackets_are_regions(name: str, tmp_path: Path) -> None:
-    text = f"{HELPERS}void f(int n, int m, double *restrict a, double *restrict b) {{\n{TAKEN[name]}\n}}\n"
-    assert same_output(tmp_path, text, MAIN).regions
+@pytest.mark.parametrize("part", and_campaign([0], [1]))
+def test_bodies_without_brackets_are_regions(part: int, tmp_path: Path) -> None:
+    bodies = [*TAKEN.values()][part::2]
+    text = HELPERS + "".join(f"void f{at}(int n, int m, double *restrict a, double *restrict b) {{\n{body}\n}}\n"
+                             for at, body in enumerate(bodies))
+    main = "".join(f"{{{MAIN}}}\n".replace("  f(", f"  f{at}(") for at in range(len(bodies)))
+    assert functions_of(same_output(tmp_path, text, main)) == {f"f{at}" for at in range(len(bodies))}
 
 
 def test_a_loop_behind_a_label_is_left() -> None:

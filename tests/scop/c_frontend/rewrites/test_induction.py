@@ -7,6 +7,7 @@ import pytest
 from polysched.errors import UnsupportedScopError
 from polysched.scop import from_c_text
 from tests.scop.c_frontend.same_output import SANITIZED, same_output
+from tests.tiers import and_campaign
 
 STRUCT = "struct net { int in, out; double *w; };\n"
 HEAD = "int f(int n, int m, double *restrict x, double *restrict y, const struct net *net)"
@@ -71,7 +72,7 @@ WALKS = {
 }
 
 
-@pytest.mark.parametrize("part", [0, 1])
+@pytest.mark.parametrize("part", and_campaign([0], [1]))
 def test_steps_compute_the_same(part: int, tmp_path: Path) -> None:
     bodies = [*WALKS.values()][part::2]
     made = same_output(tmp_path, program(bodies), main(len(bodies)), (*SANITIZED, "-O0"))

@@ -6,6 +6,7 @@ import pytest
 
 from polysched.scop import from_c_text
 from tests.scop.c_frontend.same_output import SANITIZED, same_output
+from tests.tiers import and_campaign
 
 TYPES = "struct l { int w, h, c; double *d; };\n"
 HEAD = "void f(const struct l *l, struct l v, const struct l *q, int n, double *restrict x, double *restrict y)"
@@ -22,7 +23,7 @@ MAIN = """for (int w = 0; w < 9; w += 4) for (int h = 1; h < 7; h += 5) for (int
   f(&l, l, n > 3 ? &next : 0, n, x, y); shown("y", y, 300); }"""
 
 
-@pytest.mark.parametrize("pragmas", [True, False])
+@pytest.mark.parametrize("pragmas", and_campaign([False], [True]))
 def test_members_count_as_parameters(pragmas: bool, tmp_path: Path) -> None:
     begin, end = ("#pragma scop\n", "#pragma endscop\n") if pragmas else ("", "")
     functions = "".join(f"{HEAD} {{\n{begin}{body}\n{end}}}\n".replace(" f(", f" f{at}(")
