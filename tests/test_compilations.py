@@ -14,7 +14,8 @@ from polysched.measure.processes.building import compile_shared
 from polysched.target import Compiler, find_compiler
 from polysched.target.build_cache import ENVIRONMENT as CACHE
 from tests.cli.command import SCALING, polysched
-from tests.compilations import KEPT, SHARED, STUBS, Compilation, Compilations, head_of
+from tests.compilations import AS_ASKED, KEPT, SHARED, STUBS, Compilation, Compilations, head_of
+from tests.tiers import ROOT
 
 NUMBER = '__attribute__((visibility("default"))) int number(void) { static int calls; return VALUE + calls++; }\n'
 
@@ -89,6 +90,10 @@ def test_the_programs_own_flags_optimise_less_and_others_stay(
     library(7, tmp_path / "other", flags=("-O3",))
     assert [asked[:2] for asked in counted.asked] == [["-O3", "-march=native"], ["-O2", "-march=native"],
                                                      ["-O3", counted.asked[2][1]]]
+
+
+def test_what_is_compiled_as_asked_is_there() -> None:
+    assert [name for name in AS_ASKED if not (ROOT / name).exists()] == []
 
 
 def test_what_is_refused_is_refused_again(counted: Counted, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ Types are inferred while the graph is built: an operand that does not fit is ref
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from numbers import Integral
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -144,7 +145,7 @@ class GraphBuilder:
         UsageError : the name is taken, there is no such element type, or the arguments are in another order.
         """
         if not isinstance(name, str) or not isinstance(dtype, str) or isinstance(shape, str) or not (
-                isinstance(shape, Sequence) and all(isinstance(e, int | str | Size) for e in shape)):
+                isinstance(shape, Sequence) and all(isinstance(e, Integral | str | Size) for e in shape)):
             raise UsageError("an input is given by its name, its element type and its shape",
                              witness=f"input({name!r}, {dtype!r}, {shape!r})"[:200],
                              hint='g.input("x", "float32", ("N", 4))')

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -98,9 +98,10 @@ def serve_apart(jobs: Sequence[Apart], scheduler: bytes, options: Options, yield
             memory.array(at, array)[...] = array
         rows = (JobRow * len(jobs)).from_buffer_copy(b"".join(bytes(job.row) for job in jobs))
         memory.map[:ctypes.sizeof(rows)] = bytes(rows)
-        with tempfile.TemporaryDirectory(prefix="polysched-") as folder:
+        with ExitStack() as stack:
             with _told():
-                request = _request(jobs, scheduler, bytes(options), memory, Path(folder))
+                folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="polysched-")))
+                request = _request(jobs, scheduler, bytes(options), memory, folder)
             end = _waited_for(request, memory)
         found = tuple((JobRow * len(jobs)).from_buffer_copy(memory.map, 0))
         told = Told.from_buffer_copy(memory.map, memory.offsets[1])

@@ -110,6 +110,7 @@ class Explorer:
     sizes : the sizes that count, by the names of parameters.
     given : the dependences that every recipe schedules; None for those that the pipeline finds.
     tiling : how every schedule is tiled, whatever its recipe says; its sizes are the model's. None for the options'.
+    is_own : the space is one of this program, whose errors are faults and stay what they are.
     """
 
     space: Space
@@ -118,6 +119,7 @@ class Explorer:
     sizes: dict[str, int] = field(default_factory=dict)
     given: Dependences | None = None
     tiling: TilingOptions | None = None
+    is_own: bool = False
     rejections: Rejections = field(default_factory=Rejections)
     _programs: dict[bool, Dependences] = field(default_factory=dict)
     _rows: dict[Hashable, Row | PolyschedError] = field(default_factory=dict)
@@ -157,7 +159,7 @@ class Explorer:
 
         Raises
         ------
-        UsageError : it makes something else than recipes, or ends in an error of another kind.
+        UsageError : a template by hand makes something else than recipes, or ends in an error of another kind.
         """
         choose = self._chooser(answers)
         try:
@@ -166,6 +168,8 @@ class Explorer:
             self.rejections.add(Rejected(error.problem, error.witness or "", choose.trace))
             return None
         except Exception as error:
+            if self.is_own:
+                raise
             raise UsageError("the template ends in an error", witness=_told(error),
                              hint="it is a function (choose, dependences) -> polysched.search.Recipe") from error
         if not isinstance(made, Recipe):

@@ -228,7 +228,7 @@ class Search:
         values = {p.name: size.values[p.name] for p in scop.parameters if p.name in size.values}
         canonical = canonical_scop(scop)
         place = place or place_of(options, find_compiler(options.cc), threads=threads, flags=measure.flags)
-        explorer = Explorer(_space_of(space), scop, options, dict(values))
+        explorer = Explorer(_space_of(space), scop, options, dict(values), is_own=not callable(space))
         return cls(scop=scop, options=options, measure=measure, sizes=values, spelled=sizes, canonical=canonical,
                    key=key_of(canonical, values, place), clock=clock, on_trial=on_trial, explorer=explorer,
                    model=model_of(model)(explorer), strategy=strategy_of(strategy)(explorer, seed),

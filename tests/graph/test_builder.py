@@ -44,3 +44,8 @@ def test_a_mistake_is_refused_where_it_stands(wrong: Callable[[GraphBuilder, Val
     x = g.input("x", "float32", (2, 3))
     with pytest.raises(error, match=problem):
         wrong(g, x)
+
+
+def test_extents_of_numpy_are_numbers() -> None:
+    g = GraphBuilder("f")
+    assert str(g.input("x", "float32", (np.int64(2), "N", np.uint8(3))).type) == "float32[2, N, 3]"

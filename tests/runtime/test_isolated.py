@@ -8,9 +8,10 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -146,11 +147,15 @@ def test_arrays_beyond_the_memory_are_refused() -> None:
     assert "1,073,741,824 MiB of copies" in str(caught.value)
 
 
-@pytest.mark.parametrize(("what", "witness"), [("size", "File too large"), ("program", "No such file")])
+@pytest.mark.parametrize(("what", "witness"), [
+    ("size", "File too large"), ("program", "No such file"), ("folder", "'/nowhere/polysched-")])
 def test_what_the_system_refuses_is_told(what: str, witness: str, monkeypatch: pytest.MonkeyPatch) -> None:
     jobs = ready()
     if what == "program":
         monkeypatch.setattr(isolated.sys, "executable", "/nowhere/python")
+    if what == "folder":
+        monkeypatch.setattr(isolated, "tempfile", SimpleNamespace(
+            TemporaryDirectory=partial(TemporaryDirectory, dir="/nowhere")))
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     try:
         if what == "size":

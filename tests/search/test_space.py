@@ -12,6 +12,7 @@ from polysched.pipeline.recipe import Recipe
 from polysched.scheduling.primitives import Reverse
 from polysched.search.chooser import Decision
 from polysched.search.space import Explorer, Proposal, distinct
+from polysched.search.tuning import Search
 from polysched.tiling import BandOptions
 from tests.search.programs import OPTIONS, product
 
@@ -105,3 +106,11 @@ def test_an_error_in_a_template_is_told_with_its_line():
     assert str(refused.value.witness).startswith("ZeroDivisionError: ")
     assert f"{__file__}, line {halved.__code__.co_firstlineno + 1})" in str(refused.value.witness)
     assert isinstance(refused.value.__cause__, ZeroDivisionError)
+    with pytest.raises(ZeroDivisionError):   # a fault of this program is no refusal
+        next(Explorer(halved, product(), OPTIONS, is_own=True).enumerate())
+
+
+@pytest.mark.parametrize(("space", "is_own"), [("automatic", True), (Recipe(), True), (lambda *_: Recipe(), False)])
+def test_templates_by_hand_are_told_apart(space: object, is_own: bool) -> None:
+    made = Search.of(product(), space=space, sizes={"n": 64}, options=OPTIONS, strategy="grid")  # type: ignore[arg-type]
+    assert made.explorer.is_own is is_own

@@ -14,7 +14,7 @@ from polysched.graph.values.element_types import ELEMENT_TYPES, array_type
 from polysched.graph.values.refusals import Remedy
 from polysched.graph.values.sizes import Size
 from polysched.graph.values.types import TensorType
-from polysched.scop.dtypes import BOOL, INT64, DType
+from polysched.scop.dtypes import BOOL, FLOAT64, INT64, DType
 from polysched.scop.expression import Tensor, compute
 
 
@@ -111,16 +111,22 @@ def _open_count(site: Site, start: Any, limit: Any, step: Any) -> Size:
     return count
 
 
-def _open_range(site: Site, build: Builder, start: str, limit: str, step: str) -> str:
-    """The places along as many zeros as there are numbers, times the step."""
-    each, dtype = int(site.value(2).ravel()[0]), site.type().numpy
-    beyond = build.op("Sub", limit, start)
+def _by_places(site: Site, build: Builder, start: str, limit: str, step: str) -> str:
+    """The places along as many zeros as there are numbers, times the step; what is no whole number, in float64."""
+    own, extent = site.type(), site.output.shape[0]
+    count = build.constant([int(extent)]) if extent.is_constant else _open_end(site, build, start, limit, step)
+    places = build.op("Subscripts", build.op("Expand", build.constant(np.zeros(1, own.numpy)), count), axis=0)
+    wide = (own.dtype if own.dtype.is_integer else FLOAT64).name
+    place, each, first = (build.op("Cast", n, to=wide) for n in (places, step, start))
+    return build.op("Cast", build.op("Add", build.op("Mul", place, each), first), to=own.dtype.name)
+
+
+def _open_end(site: Site, build: Builder, start: str, limit: str, step: str) -> str:
+    """How many numbers a range has whose ends follow from open sizes, in steps above 0."""
+    each, beyond = int(site.value(2).ravel()[0]), build.op("Sub", limit, start)
     if each != 1:
-        beyond = build.op("Div", build.op("Add", beyond, build.constant(np.array(each - 1, dtype))), step)
-    count = build.op("Cast", build.op("Reshape", beyond, build.constant([1])), to="int64")
-    places = build.op("Subscripts", build.op("Expand", build.constant(np.zeros(1, dtype)), count), axis=0)
-    own = build.op("Cast", places, to=site.type().dtype.name)
-    return build.op("Add", own if each == 1 else build.op("Mul", own, step), start)
+        beyond = build.op("Div", build.op("Add", beyond, build.constant(np.array(each - 1, site.type().numpy))), step)
+    return build.op("Cast", build.op("Reshape", beyond, build.constant([1])), to="int64")
 
 
 def _room_of_range(site: Site) -> tuple[Size, ...]:
@@ -203,7 +209,7 @@ OPERATORS = (
     Operator(name="ConstantOfShape", kind=Kind.OPAQUE, types=_filled_types, reference=_np_filled, steering=(0,),
              composition=_filled),
     Operator(name="Range", kind=Kind.OPAQUE, types=_range_types, reference=_np_range, steering=(0, 1, 2),
-             composition=_open_range, room=_room_of_range),
+             composition=_by_places, room=_room_of_range),
     Operator(name="Subscripts", kind=Kind.INJECTIVE, types=_subscripts_types, reference=_np_subscripts,
              expression=_subscripts),
     Operator(name="EyeLike", kind=Kind.OPAQUE, types=_eye_types, reference=_np_eye))

@@ -348,7 +348,8 @@ def _room_of_slice(site: Site) -> tuple[Size, ...]:
             first, last = _ends(extent, start, end, step)
             found += ([first, extent - last, last - first] if step > 0 else
                       [extent - 1 - first, last + 1, first - last])
-    beyond = [abs(p.constant) for p in (*site.sizes(1), *site.sizes(2)) if _means_the_end(p) or _means_the_front(p)]
+    beyond = [min(abs(p.constant), LIMITS.most_extent) for p in (*site.sizes(1), *site.sizes(2))
+              if _means_the_end(p) or _means_the_front(p)]
     return (*found, *(p - e for p in beyond for e in own.shape if not e.is_constant))
 
 

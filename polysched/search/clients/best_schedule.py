@@ -96,7 +96,7 @@ def candidates_of(dependences: Dependences, *, options: SchedulerOptions | None 
     options, tiling = options or SchedulerOptions(), tiling or TilingOptions()
     base = Recipe(split_index_sets=options.split_index_sets, concurrent_start=options.concurrent_start)
     explorer = Explorer(
-        partial(schedules, base=base), dependences.scop, given=dependences, tiling=tiling,
+        partial(schedules, base=base), dependences.scop, given=dependences, tiling=tiling, is_own=True,
         options=PipelineOptions(scheduling=options, tiling=TilingOptions(target=tiling.target)))
     offered = {proposal.recipe for proposal in explorer.enumerate()}
     tried: list[Tried] = []

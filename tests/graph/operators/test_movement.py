@@ -58,6 +58,7 @@ def test_slices_of_open_extents_are_those_of_numpy_where_they_have_room(step: in
         first, extent, _ = slice_ranges(site)[0]
         room = OPERATORS["Slice"].room
         assert room is not None
+        assert all(abs(r.constant) <= MOST for r in room(site)), "C has a literal for it"
         for length in range(6):
             size = {"N": length}
             if all(int(r.bound(size)) >= 0 for r in room(site)):
