@@ -88,6 +88,7 @@ class Unsupported:
 
 CType: TypeAlias = Scalar | Pointer | ArrayOf | StructType | FunctionType | Unsupported
 VOID = Unsupported("void has no value")
+VOLATILE_POINTER = "a volatile pointer can change behind the program's back"
 
 _SPECIFIERS: dict[tuple[str, ...], DType] = {
     ("_Bool",): dtypes.BOOL,
@@ -137,7 +138,7 @@ def resolve(node: c_ast.Node, names: TypeNames) -> CType:
     if isinstance(node, c_ast.PtrDecl):
         quals = tuple(node.quals or ())
         if "volatile" in quals:
-            return Unsupported("a volatile pointer can change behind the program's back")
+            return Unsupported(VOLATILE_POINTER)
         return Pointer(resolve(node.type, names), "const" in quals, "restrict" in quals)
     if isinstance(node, c_ast.ArrayDecl):
         return ArrayOf(resolve(node.type, names), node.dim)
@@ -166,6 +167,8 @@ def qualified(ctype: CType, quals: tuple[str, ...]) -> CType:
         case Scalar():
             return replace(ctype, constant=ctype.constant or "const" in quals,
                            volatile=ctype.volatile or "volatile" in quals)
+        case Pointer() if "volatile" in quals:
+            return Unsupported(VOLATILE_POINTER)
         case Pointer():
             return Pointer(ctype.target, ctype.constant or "const" in quals, ctype.restrict or "restrict" in quals)
         case ArrayOf():
