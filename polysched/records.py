@@ -55,8 +55,10 @@ else:
 @recursive_repr()
 def _one_line(record: Any) -> str:
     """What `repr` says of a record."""
-    shown = [(field.name, repr(getattr(record, field.name, ...)).replace("\n", " "))
-             for field in dataclasses.fields(record) if field.repr]
+    shown: list[tuple[str, str]] = []
+    for field in dataclasses.fields(record):   # a comprehension, or `repr`, is one more call inside the other
+        if field.repr:
+            shown.append((field.name, f"{getattr(record, field.name, ...)!r}".replace("\n", " ")))
     line = _line(type(record).__qualname__, shown)
     if len(line) > LONGEST:
         line = _line(type(record).__qualname__, [(name, _cut(value, LONGEST_FIELD)) for name, value in shown])
@@ -77,19 +79,38 @@ def _cut(text: str, longest: int) -> str:
     return text if len(text) <= longest else text[:longest - 3] + "..."
 
 
-def whole(value: object) -> str:
-    """The value with everything that it holds, for keys; equal texts only for equal records."""
+def whole(value: object, around: set[int] | None = None) -> str:
+    """The value with everything that it holds, for keys; equal texts only for equal records.
+
+    Parameters
+    ----------
+    around : the ids of what it stands in, which is `...` where it comes again.
+    """
+    around = set() if around is None else around
+    if id(value) in around:
+        return "..."
+    around.add(id(value))
+    parts: list[str] = []   # filled by loops, as in `_one_line`
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        own = [(field.name, whole(getattr(value, field.name))) for field in dataclasses.fields(value) if field.repr]
-        return _line(type(value).__qualname__, own)
-    if isinstance(value, Mapping):
-        return f"{{{', '.join(f'{whole(k)}: {whole(v)}' for k, v in value.items())}}}"
-    if isinstance(value, tuple | list):
-        inside = ", ".join(map(whole, value))
-        return f"({inside},)" if isinstance(value, tuple) else f"[{inside}]"
-    if isinstance(value, set | frozenset):
-        return f"{{{', '.join(sorted(map(whole, value)))}}}"
-    return repr(value)
+        for field in dataclasses.fields(value):
+            if field.repr:
+                parts.append(f"{field.name}={whole(getattr(value, field.name), around)}")
+        text = f"{type(value).__qualname__}({', '.join(parts)})"
+    elif isinstance(value, Mapping):
+        for k, v in value.items():
+            parts.append(f"{whole(k, around)}: {whole(v, around)}")
+        text = f"{{{', '.join(parts)}}}"
+    elif isinstance(value, tuple | list | set | frozenset):
+        for each in value:
+            parts.append(whole(each, around))
+        if isinstance(value, set | frozenset):
+            parts.sort()
+        begin, end = ("(", ",)") if isinstance(value, tuple) else ("[", "]") if isinstance(value, list) else ("{", "}")
+        text = f"{begin}{', '.join(parts)}{end}"
+    else:
+        text = repr(value)
+    around.remove(id(value))
+    return text
 
 
 def _postponed(cls: Any, own: dict[str, Any], *, repr: bool, eq: bool, frozen: bool, kw_only: bool) -> Any:

@@ -234,7 +234,17 @@ def test_a_record_that_holds_itself_ends() -> None:
     held: list[object] = []
     holder = Holder(held)
     held.append(holder)
-    assert repr(holder) == "Holder(points=[...], text='')"
+    assert repr(holder) == whole(holder) == "Holder(points=[...], text='')"
+    assert whole(held) == "[Holder(points=..., text='')]"
+
+
+def test_records_deep_inside_one_another_are_shown_and_keyed() -> None:
+    """A level takes no more of Python's calls than in the standard library."""
+    def nested(depth: int) -> Slotted:
+        return Slotted(nested(depth - 1) if depth else 0)    # type: ignore[arg-type]
+
+    assert repr(nested(280)).startswith("Slotted(x=Slotted(x=")
+    assert whole(nested(450)).count("Slotted") == 451
 
 
 def test_many_fields_are_cut_at_the_end() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -55,7 +56,7 @@ def _dump_passes(region: Optimized, folder: Path) -> None:
 def stage_texts(region: Optimized) -> dict[str, str]:
     """Each stage's value as text, by the stage's name."""
     return {"scop": scop_text(region.scop), "dependences": dependences_text(region.dependences),
-            "schedule": _text([f"algorithm: {region.schedule.algorithm}", f"report: {region.schedule.report}",
+            "schedule": _text([f"algorithm: {region.schedule.algorithm}", f"report: {asdict(region.schedule.report)}",
                                isl_tree_text(region.schedule.tree)]),
             "tiled": _text([*region.steps(), isl_tree_text(region.tiled.tree)]), "emitted": region.text}
 

@@ -17,6 +17,7 @@ from polysched.dependence.substitution import substitute_temporaries
 from polysched.pipeline.kept_stages import kept
 from polysched.pipeline.options import BEST, PipelineOptions
 from polysched.pipeline.search_choices import with_chosen_schedule
+from polysched.records import whole
 from polysched.scheduling import ALGORITHMS, by_strategy, steps
 from polysched.scheduling.schedule import Schedule
 from polysched.scop.scop import Scop
@@ -105,7 +106,7 @@ def scheduled(dependences: Dependences, options: PipelineOptions, *, input_depen
         strategy = options.strategy
         return kept(lambda: steps.apply(by_strategy(dependences, strategy, options=wanted), *options.steps,
                                         reassociate=options.reassociate),
-                    dependences, "scheduled", str(strategy), wanted, options.steps, options.reassociate)
+                    dependences, "scheduled", whole(strategy), wanted, options.steps, options.reassociate)
     if options.scheduler == BEST:
         tiling = replace(options.tiling_options(), parameters=parameters or {})
         return with_chosen_schedule(dependences, wanted, tiling).schedule

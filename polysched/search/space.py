@@ -14,7 +14,7 @@ from polysched.errors import PolyschedError, UsageError
 from polysched.pipeline.options import VECTOR_BITS, PipelineOptions
 from polysched.pipeline.recipe import Recipe, apply_recipe
 from polysched.pipeline.stages import analysed, scheduled
-from polysched.records import dataclass
+from polysched.records import dataclass, whole
 from polysched.scheduling.schedule import Schedule
 from polysched.scop.scop import Scop
 from polysched.search.bands import BandFacts, recipe_seconds
@@ -228,7 +228,7 @@ class Explorer:
         ------
         PolyschedError : it makes none.
         """
-        key = tuple(value if type(value := getattr(recipe, name)) in PLAIN else str(value) for name in OF_SCHEDULE)
+        key = tuple(value if type(value := getattr(recipe, name)) in PLAIN else whole(value) for name in OF_SCHEDULE)
         if key not in self._rows:
             try:
                 self._rows[key] = self._made(recipe)

@@ -7,7 +7,7 @@ from polysched.pipeline.kept_stages import KeptStages, keeping, kept
 from polysched.pipeline.limits import LIMITS
 from polysched.pipeline.recipe import Recipe, apply_recipe
 from polysched.tiling import BandOptions
-from tests.search.programs import OPTIONS, product
+from tests.search.programs import ALIKE, OPTIONS, product
 
 
 def test_nothing_is_kept_unasked():
@@ -27,6 +27,15 @@ def test_the_same_stage_of_the_same_program_is_made_once():
         assert scheduled(first.dependences, OPTIONS.but(tile=8)) is tree
         assert scheduled(first.dependences, OPTIONS.but(fusion="max")) is not tree
     assert analysed(scop) is not first
+
+
+def test_strategies_that_their_lines_do_not_tell_apart_give_two_schedules():
+    assert repr(ALIKE[0]) == repr(ALIKE[1])
+    dependences = analysed(product()).dependences
+    with keeping(KeptStages()):
+        trees = [str(scheduled(dependences, OPTIONS.but(strategy=strategy)).tree) for strategy in ALIKE]
+    assert trees == [str(scheduled(dependences, OPTIONS.but(strategy=strategy)).tree) for strategy in ALIKE]
+    assert trees[0] != trees[1]
 
 
 def test_the_code_is_the_same_with_kept_stages():

@@ -1,5 +1,6 @@
 """The stages of a region as files: one text each, a folder per region where there are several, every pass behind it."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from polysched.errors import OutputError
 from polysched.pipeline import PipelineOptions, optimize
 from polysched.pipeline.optimized import Optimized
 from polysched.pipeline.stage_texts import STAGES, dump_stages, stage_texts
+from polysched.scheduling.schedule import Candidate, SolverReport
 from polysched.scop import from_c_text
 from tests.scop.c_frontend.read_region import in_function
 
@@ -26,6 +28,13 @@ def test_one_text_per_stage(region: Optimized) -> None:
     assert f"algorithm: {region.schedule.algorithm}\n" in texts["schedule"]
     assert all(step in texts["tiled"].splitlines() for step in region.steps())
     assert all(text.endswith("\n") for text in texts.values())
+
+
+def test_the_report_of_a_schedule_is_written_to_its_end(region: Optimized) -> None:
+    reasons = tuple(f"reason {number}" for number in range(60))
+    schedule = replace(region.schedule, report=SolverReport(rungs=reasons, candidates=(Candidate(name="the last"),)))
+    text = stage_texts(replace(region, schedule=schedule))["schedule"]
+    assert all(f"{reason!r}" in text for reason in (*reasons, "the last"))
 
 
 def test_files_of_one_region_and_of_several(region: Optimized, tmp_path: Path) -> None:

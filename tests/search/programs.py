@@ -10,6 +10,8 @@ from polysched.errors import PolyschedError, UsageError
 from polysched.measure.field import Ran, Verdict
 from polysched.pipeline.options import PipelineOptions
 from polysched.pipeline.recipe import Recipe
+from polysched.scheduling import Strategy
+from polysched.scheduling.strategy import Dimension
 from polysched.scop import from_c_text
 from polysched.scop.scop import Scop
 from polysched.search.building import Candidate, Wanted
@@ -51,6 +53,9 @@ MACHINE = Target(name="test", cores=2, vector_bits=256, caches=(
     CacheLevel(level=1, size_bytes=32768, ways=8), CacheLevel(level=2, size_bytes=524288, ways=8),
     CacheLevel(level=3, size_bytes=1 << 23, ways=16, shared_by=2)))
 OPTIONS = PipelineOptions(tiling=TilingOptions(target=MACHINE))
+ALIKE = tuple(Strategy(dimensions=(*(Dimension(rows={"S0": {name: 1}}) for name in names), Dimension(), Dimension()))
+              for names in ("ijk", "jik"))
+"""Strategies for `product` whose lines (`repr`) are cut before the rows in which they differ."""
 
 
 @cache

@@ -14,7 +14,7 @@ from polysched.search.chooser import Decision
 from polysched.search.space import Explorer, Proposal, distinct
 from polysched.search.tuning import Search
 from polysched.tiling import BandOptions
-from tests.search.programs import OPTIONS, product
+from tests.search.programs import ALIKE, OPTIONS, product
 
 
 def template(choose, dependences):
@@ -81,6 +81,12 @@ def test_schedules_that_are_equal_are_offered_once():
     def rows(choose, dependences):
         return choose.scheduled("fusion", {name: Recipe(fusion=name) for name in ("smart", "max", "none")})
     assert [p.recipe.fusion for p in explorer(rows).enumerate()] == ["smart"]
+
+
+def test_strategies_that_their_lines_do_not_tell_apart_have_a_row_each():
+    found = explorer(template)
+    first, second = (str(found.row(Recipe(strategy=strategy)).schedule.tree) for strategy in ALIKE)
+    assert first != second
 
 
 def test_the_model_says_something_of_every_recipe_with_tiles():

@@ -112,9 +112,10 @@ def _tiles(dependences: Dependences, loops: tuple[ProgramLoop, ...], own: Progra
 
 def _blocks(wish: Wish, loop: ProgramLoop, parts: list[Active], reason: str, is_outside: bool = False
             ) -> tuple[Block, ...]:
+    has_gaps = bool(parts) and _has_gaps(loop)
     return tuple(Block(wish=wish, is_outside=is_outside, dependence=replace(part.dependence, relation=part.relation),
                        witness=witness_of(part, reason, least=True), distance=_distance(loop, part),
-                       has_gaps=_has_gaps(loop))
+                       has_gaps=has_gaps)
                  for part in parts)
 
 

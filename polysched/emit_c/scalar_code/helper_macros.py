@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 from polysched.emit_c.loop_ir.names import TakenNames
 
+_OWN_NAME = re.compile(r"\b[a-z]_\b")
+"""How names that a definition declares itself are spelled."""
 _DEFINITIONS = {
     "min": ("(a, b)", "((a) < (b) ? (a) : (b))"),
     "max": ("(a, b)", "((a) > (b) ? (a) : (b))"),
@@ -103,18 +107,22 @@ class HelperMacros:
 
     def definitions(self) -> list[str]:
         """One `#define` per used macro, in a fixed order."""
-        lines = [f"#define {self._names[k]}{args} {body}" for k, (args, body) in _DEFINITIONS.items()
+        lines = [f"#define {self._names[k]}{args} {self._apart(body)}" for k, (args, body) in _DEFINITIONS.items()
                  if k in self._names]
         for kind, (machine, args, body, elsewhere) in _BY_MACHINE.items():
             if kind in self._names:
                 head = f"#define {self._names[kind]}{args}"
                 test = f"#ifdef {machine}" if machine.isidentifier() else f"#if {machine}"
-                lines += [test, f"{head} {body}", "#else", f"{head} {elsewhere}", "#endif"]
+                lines += [test, f"{head} {self._apart(body)}", "#else", f"{head} {elsewhere}", "#endif"]
         if "threads" in self._names:
             lines += ["#ifdef _OPENMP", "int omp_get_max_threads(void);",
                       f"#define {self._names['threads']}() omp_get_max_threads()", "#else",
                       f"#define {self._names['threads']}() 1", "#endif"]
         return lines
+
+    def _apart(self, body: str) -> str:
+        """A definition whose own names are none of the program, which its arguments may use."""
+        return _OWN_NAME.sub(lambda own: self._taken.fresh(own[0]), body)
 
     def undefinitions(self) -> list[str]:
         """One `#undef` per used macro."""

@@ -51,8 +51,8 @@ _CHAIN = re.compile(r"\s*(\w+)\s*((?:\.\s*\w+\s*\([^()]*\)\s*)+)")
 _CALL = re.compile(r"\.\s*(\w+)\s*\(([^()]*)\)")
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _DECLARATION = re.compile(r"\s*(?:Halide::)?(?:Var|RVar|RDom|Func)\s+\w+\s*(?:[({,].*)?", re.DOTALL)
-_NEXT = re.compile(r";|\n(?!\s*(?:\.|;|\Z))")
-"""Between two chains: a line that begins with a full stop goes on with the one before."""
+_NEXT = re.compile(r";|(?<!,)\n(?!\s*(?:\.|;|\Z)|[^()]*\))")
+"""Between two chains: a line behind a comma, between brackets or with a full stop first goes on with the one before."""
 _TAIL = "TailStrategy::"
 _TAILS = ("Auto", "GuardWithIf")
 _BEGIN = re.compile(r"^\s*(//|\w+\s*\.\s*\w+\s*\()", re.MULTILINE)

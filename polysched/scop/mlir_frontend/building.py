@@ -26,7 +26,7 @@ from polysched.scop.dtypes import BOOL, INT64, DType
 from polysched.scop.mlir_frontend.affine_forms import AffineMap, AffineSet
 from polysched.scop.mlir_frontend.arithmetic import computed, constant
 from polysched.scop.mlir_frontend.custom_forms import CUSTOM
-from polysched.scop.mlir_frontend.grammar import Grammar
+from polysched.scop.mlir_frontend.grammar import Grammar, apart
 from polysched.scop.mlir_frontend.kept_values import LOADS, STORES, kept_values
 from polysched.scop.mlir_frontend.operations import TYPES, Block, Operation, memref_of, walk, with_unique_names
 from polysched.scop.mlir_frontend.words import Words
@@ -36,7 +36,8 @@ _LOG = logging.getLogger(__name__)
 EXTENTS = "extents"
 """The attribute of a function with the extents of its memrefs: for each a map over its arguments of type index."""
 _SEGMENTS = 3
-_BEGIN = re.compile(r"""(?:\s|//[^\n]*)*(?:module\b|func\.func\b|[#!][\w$.]+\s*=|"(?:builtin\.module|func\.func)")""")
+_BEGIN = re.compile(
+    r"""(?:\s|//[^\n]*)*(?:(?:builtin\.)?module\b|func\.func\b|[#!][\w$.]+\s*=|"(?:builtin\.module|func\.func)")""")
 
 
 def begins_as_mlir(text: str) -> bool:
@@ -94,8 +95,10 @@ class _Functions:
         top = Block(operations=grammar.top())
         self.path, self.refused = path, grammar.refused
         functions = [operation for operation in walk(top) if operation.name == "func.func" and operation.regions]
-        self.read = {str(function.attributes.get("sym_name", f"f{k}")): function
-                     for k, function in enumerate(functions)}
+        self.read: dict[str, Operation] = {}
+        for k, function in enumerate(functions):
+            name = str(function.attributes.get("sym_name", f"f{k}"))
+            self.read[apart(name, {*self.read, *self.refused})] = function
         if not (self.read or self.refused):
             raise UsageError("the text has no function with a body", where=path, hint="func.func @name(...) { ... }")
 

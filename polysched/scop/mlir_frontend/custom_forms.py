@@ -282,7 +282,8 @@ def _with_types(grammar: Grammar, name: str, results: tuple[str, ...], line: int
 
 
 CUSTOM: Mapping[str, CustomForm] = {
-    "module": _module, "func.func": _function, "affine.for": _for, "affine.parallel": _parallel, "affine.if": _if,
+    **dict.fromkeys(("module", "builtin.module"), _module),
+    "func.func": _function, "affine.for": _for, "affine.parallel": _parallel, "affine.if": _if,
     **{f"affine.{name}": _map for name in ("apply", "min", "max")},
     **{f"{dialect}.{name}": _access for dialect in ("affine", "memref") for name in ("load", "store")},
     "memref.alloc": _alloc, "memref.alloca": _alloc, "memref.dealloc": _with_types, "memref.dim": _with_types,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from copy import copy
 from typing import Any
 
@@ -22,6 +22,13 @@ _NOW = {"func": "func.func", "constant": "arith.constant", "load": "memref.load"
                                               "index_cast", "sitofp")}}
 """Operations of the dialect `std`, which is no more."""
 CustomForm = Callable[["Grammar", str, tuple[str, ...], int], Operation]
+
+
+def apart(name: str, taken: Collection[str]) -> str:
+    """The name of a function, with primes behind it where another module has one of that name."""
+    while name in taken:
+        name += "'"
+    return name
 
 
 class Grammar:
@@ -76,8 +83,8 @@ class Grammar:
             name = _FUNCTION.match(before.text, before.at)
             if name is None:
                 raise
-            self.refused[name[1]] = error
-            self.words = words = before
+            self.refused[apart(name[1].strip('"'), self.refused)] = error
+            words.go_back(before)
             words.pass_lines()
             return ()
 

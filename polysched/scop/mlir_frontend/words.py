@@ -121,6 +121,10 @@ class Words:
         if self.depth > MOST_NESTED:
             self.refuse(f"more than {MOST_NESTED} brackets inside each other")
 
+    def go_back(self, earlier: Words) -> None:
+        """Stand where an earlier copy does; whoever holds these words goes on from there."""
+        vars(self).update(vars(earlier))
+
     def pass_lines(self) -> None:
         """Pass the line that stands here and those after it up to one at whose end all brackets are closed."""
         depth = 0

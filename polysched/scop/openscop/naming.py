@@ -19,6 +19,9 @@ _NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
 _OPENING = re.compile(r"\s*\[")
 _ASSIGNED = re.compile(r"\s*(=(?!=)|(?:[-+*/%&|^]|<<|>>)=)")
 _AFFINE = re.compile(r"[\w\s+*()-]+")
+WORDS = frozenset(("if", "else", "for", "while", "do", "sizeof", "signed", "unsigned", "char", "short", "int", "long",
+                   "float", "double", "const"))
+"""Words of C in a body; those that jump are none: what another statement runs stands in its domain."""
 Accesses = tuple[tuple[isl.Map, ...], tuple[isl.Map, ...]]
 """What a statement writes and reads of one array."""
 
@@ -68,7 +71,7 @@ def _references(statement: OpenScopStatement, parameters: Sequence[str]) -> Iter
     while (name := _NAME.search(body, at)) is not None:
         at = name.end()
         subscripts, end = _subscripts(body, at)
-        if name[0] in (*statement.iterators, *parameters) or body[end:].lstrip().startswith("("):
+        if name[0] in (*statement.iterators, *parameters, *WORDS) or body[end:].lstrip().startswith("("):
             continue
         element = _element(statement, parameters, subscripts)
         if element is None:

@@ -17,7 +17,7 @@ from polysched.records import dataclass
 from polysched.scop.c_frontend.frontend import from_c_text
 from polysched.scop.construction.reading import within_budget
 from polysched.scop.openscop.matrices import parameter_space
-from polysched.scop.openscop.naming import with_names
+from polysched.scop.openscop.naming import WORDS, with_names
 from polysched.scop.openscop.region import OpenScopRegion, OpenScopStatement
 from polysched.scop.openscop.scoplib import regions_of
 from polysched.scop.plain_c import c_expression, expression_in_c
@@ -27,9 +27,6 @@ _OUT, _IN = isl.dim_type.out, isl.dim_type.in_
 _NODE: Any = isl.ast_node_type
 _TOKEN = re.compile(r"""(?P<member>\.|->)?\s*(?<![\w.])(?P<name>[A-Za-z_]\w*)(?P<call>(?=\s*\())?"""
                     r"""|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'""")
-_WORDS = frozenset(("if", "else", "for", "while", "do", "sizeof", "signed", "unsigned", "char", "short", "int", "long",
-                    "float", "double", "const"))
-"""Words of C in a body; those that jump are none: what another statement runs stands in its domain."""
 _LITERAL = re.compile(r""""(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'""")
 _HIDING = re.compile(r"""^else\b|//|/\*|<%|%>|<:|:>|%:|["'\\]""")
 """What takes the statement before, comments, brackets in other spellings, and texts without end."""
@@ -278,7 +275,7 @@ class _Writer:
         if len(iterators) != statement.domain.dim(isl.dim_type.set):
             raise UnsupportedScopError(f"{where} of the OpenScop region has no names for its iterators",
                                        where=self.path, witness=body)
-        known = {*iterators, *self.region.parameters, *self.arrays, *_WORDS}
+        known = {*iterators, *self.region.parameters, *self.arrays, *WORDS}
         if strange := [name for name, is_call in _names(body) if name not in known and not is_call]:
             raise UnsupportedScopError(
                 f"{where} of the OpenScop region uses {strange[0]}, which is neither a parameter, nor an iterator, nor "

@@ -20,6 +20,8 @@ TEXT = """void f(int n, TYPE *restrict r, const TYPE *restrict a, const int *res
     ("short", "if (m[i]) r[i] += a[i]; else if (m[i] < -3) r[i] = 1;", False),
     ("int", "if (m[i]) r[i] = a[i];", True),
     ("double", "if (m[i]) r[i] = a[i];", True),
+    ("short", "if (m[i]) r[i] = a[i]; else if (m[i + 1]) r[i] = 2; else r[i] += 3;", True),
+    ("short", "if (m[i]) r[i] = a[i]; else r[i + n] = 3;", False),
     ("unsigned char", "r[i] = m[i] ? a[i] : 3;", True),
 ])
 def test_which_loops_are_marked_for_lanes(kind: str, body: str, lanes: bool) -> None:

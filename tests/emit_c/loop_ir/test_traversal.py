@@ -19,6 +19,7 @@ from polysched.emit_c.loop_ir.traversal import (
     variables_of,
     walk_nodes,
 )
+from polysched.records import whole
 
 NEST = parse_loops("""for i in range(0, n):
     with let(p, i + 1):
@@ -56,7 +57,7 @@ def test_walks_are_in_textual_order() -> None:
 def test_a_change_of_children_reaches_all_that_are_directly_below() -> None:
     for node in walk_nodes(NEST):
         changed = map_children(node, lambda child: Block((child, child)))
-        assert sorted(map(str, child_nodes(changed))) == sorted(str(Block((c, c))) for c in child_nodes(node))
+        assert sorted(map(whole, child_nodes(changed))) == sorted(whole(Block((c, c))) for c in child_nodes(node))
 
 
 def test_an_innermost_loop_has_none_below() -> None:

@@ -16,6 +16,9 @@ from polysched.emit_c.scalar_code.helper_macros import WIDENINGS, HelperMacros
 from polysched.target import find_compiler
 from tests.emit_c.compiled import load
 
+NATIVE = ("-O1", "-march=native")
+"""Options for the instructions of this processor; without them all that is for some machines is left out."""
+
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
@@ -84,13 +87,28 @@ def test_names_of_the_program_are_left_to_it() -> None:
     assert not HelperMacros(TakenNames(used=frozenset(), visible=frozenset())).definitions()
 
 
+def test_arguments_may_have_the_names_that_definitions_declare(tmp_path: Path) -> None:
+    """The value of `const float v_ = (v_);` is any."""
+    macros = HelperMacros(TakenNames(used=frozenset({"v_", "g_"}), visible=frozenset()))
+    text = (f"unsigned short to_(float v_) {{ return {macros.use('to_bfloat16')}(v_); }}\n"
+            "typedef short given __attribute__((vector_size(16), aligned(1)));\n"
+            "typedef int made __attribute__((vector_size(32), aligned(1)));\n"
+            f"void grown_(given *g_, made *y) {{ *y = {macros.use('int16_int32_8')}(made, *g_); }}\n")
+    found = load("\n".join([*macros.definitions(), text]), tmp_path, flags=NATIVE)
+    found.to_.restype, found.to_.argtypes = ctypes.c_ushort, [ctypes.c_float]
+    assert found.to_(-1.5) == 0xbfc0
+    x, y = np.arange(-4, 4, dtype=np.int16), np.zeros(8, np.int32)
+    found.grown_(ctypes.c_void_p(x.ctypes.data), ctypes.c_void_p(y.ctypes.data))
+    assert y.tolist() == x.tolist()
+
+
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="instructions of x86")
 def test_widenings_have_the_values_of_conversions(tmp_path: Path) -> None:
-    """Those of 32 bytes are run where the processor has AVX2; all of them are compiled for AVX-512."""
+    """All are compiled for AVX-512; what runs are the instructions that the processor has, and other conversions."""
     macros = HelperMacros(TakenNames(used=frozenset(), visible=frozenset()))
     c_types = {"int8": "signed char", "uint8": "unsigned char", "int16": "short", "uint16": "unsigned short",
                "int32": "int", "uint32": "unsigned", "int64": "long", "float32": "float", "float64": "double"}
-    functions, calls = [], []
+    functions = []
     for kind in WIDENINGS:
         have, want, lanes = kind.split("_")
         size = np.dtype(want).itemsize * int(lanes)
@@ -99,15 +117,13 @@ def test_widenings_have_the_values_of_conversions(tmp_path: Path) -> None:
             f"typedef {c_types[have]} {given} __attribute__((vector_size({size // 2}), aligned(1)));\n"
             f"typedef {c_types[want]} {made} __attribute__((vector_size({size}), aligned(1)));\n"
             f"void {kind}(const void *x, void *y) {{ *({made} *)y = {macros.use(kind)}({made}, *({given} *)x); }}\n")
-        if size == 32:
-            calls.append(kind)
     text = "\n".join([*macros.definitions(), *functions])
     (tmp_path / "all.c").write_text(text)
     compiler = find_compiler()
     subprocess.run([*compiler.command, "-mavx512bw", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only",
                     str(tmp_path / "all.c")], check=True)
-    found = load(text, tmp_path)
-    for kind in calls:
+    found = load(text, tmp_path, flags=NATIVE)
+    for kind in WIDENINGS:
         have, want, lanes = kind.split("_")
         dtype = np.dtype(have)
         info = np.iinfo(dtype) if dtype.kind != "f" else None

@@ -56,11 +56,13 @@ S0.vectorize(j_i)
 
 def test_a_schedule_as_people_write_it_for_halide(product: Dependences) -> None:
     made = read_chains("""
-        Var io("io"), jo("jo"), ii, ji;   // declarations say nothing
+        Var io("io"), jo("jo"),
+            ii, ji;   // declarations say nothing
         /* C is what writes it:
            S0 */
         C
-            .tile(j, i, ji, ii, 32, 16, TailStrategy::GuardWithIf)
+            .tile(j, i, ji, ii,
+                  32, 16, TailStrategy::GuardWithIf)
             .reorder(ji, k, ii)
             .parallel(i, 2).vectorize(ji, 8)
             .serial(k).rename(k, sum);

@@ -175,6 +175,34 @@ def test_a_function_of_a_module_as_polygeist_writes_it(caplog: pytest.LogCapture
         from_mlir(text, function="other")
 
 
+@pytest.mark.parametrize("head", ["builtin.module {", "module {", '"builtin.module"() ({\nmodule {'])
+def test_what_cannot_be_read_is_left_out_of_any_module(head: str) -> None:
+    text = f"""{head}
+      func.func @"not this"() {{
+        scf.while : () -> () {{
+        }}
+        return
+      }}
+      func.func @kernel(%A: memref<2xf64>, %v: f64) {{
+        affine.for %i = 0 to 2 {{
+          affine.store %v, %A[%i] : memref<2xf64>
+        }}
+        return
+      }}
+    }}""" + ("}) : () -> ()" if head.startswith('"') else "")
+    assert [scop.name for scop in all_from_mlir(text)] == ["kernel"]
+    with pytest.raises(SourceSyntaxError, match="no such operation is read"):
+        from_mlir(text, function="not this")
+
+
+def test_functions_of_one_name_in_several_modules_are_all_read(caplog: pytest.LogCaptureFixture) -> None:
+    kernel = "func.func @f(%A: memref<EXTENTxf64>, %v: f64) { affine.store %v, %A[0] : memref<EXTENTxf64> return }"
+    modules = [f"module {{\n{kernel.replace('EXTENT', extent)}\n}}\n" for extent in "234"]
+    text = "".join(modules).replace("affine.store %v, %A[0] : memref<4", "scf.store %v, %A[0] : memref<4")
+    assert [str(scop.array("A").extents[0]) for scop in all_from_mlir(text)] == ["{ [(2)] }", "{ [(3)] }"]
+    assert caplog.text.count("a function is left out") == 1
+
+
 def test_text_of_before_mlir_15_is_told_the_spelling_of_today() -> None:
     with pytest.raises(SourceSyntaxError, match=r"witness: `func`\n  hint: .*spells it `func\.func`"):
         from_mlir("func @f(%A: memref<2xf64>) {\n}")
@@ -182,7 +210,8 @@ def test_text_of_before_mlir_15_is_told_the_spelling_of_today() -> None:
 
 @pytest.mark.parametrize(("text", "expected"), [
     ("// c\n\n#map = affine_map<() -> (0)>", True), ("module {", True), ("func.func @f", True),
-    ("void f(int n) {", False), ("#include <math.h>", False), ("", False), ('"builtin.module"() ({', True),
+    ("builtin.module {", True), ('"builtin.module"() ({', True),
+    ("void f(int n) {", False), ("#include <math.h>", False), ("", False),
 ])
 def test_how_a_text_begins(text: str, expected: bool) -> None:
     assert begins_as_mlir(text) is expected

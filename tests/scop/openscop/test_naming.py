@@ -53,6 +53,13 @@ def test_such_a_file_is_read_as_the_same_program(text: str) -> None:
     assert [scop.array("x").dtype.name for scop in all_from_openscop(without_names(text), types=types)] == ["float32"]
 
 
+def test_the_type_of_a_cast_is_no_array() -> None:
+    """It is read wherever the scalar behind it is, and stands before it in the alphabet."""
+    program = PROGRAM.replace("x[j] * fabs", "(double)t * fabs").replace("double s[1]", "float t")
+    text = without_names(original(analyse(from_c_text(program))).to_text("openscop"))
+    assert "t" in [a.name for a in from_openscop(text, types={"t": "float"}).arrays]
+
+
 def test_what_no_body_accesses_so_is_refused(text: str) -> None:
     with pytest.raises(UnsupportedScopError, match="has no name\n  witness: no array of the bodies is accessed"):
         from_openscop(without_names(text).replace("b[i][j] / ", "b[i][j + 1] / "))

@@ -88,6 +88,8 @@ class Unsupported:
 
 CType: TypeAlias = Scalar | Pointer | ArrayOf | StructType | FunctionType | Unsupported
 VOID = Unsupported("void has no value")
+VOLATILE_POINTER = "a volatile pointer can change behind the program's back"
+VOLATILE_OBJECT = "a volatile object can change behind the program's back"
 
 _SPECIFIERS: dict[tuple[str, ...], DType] = {
     ("_Bool",): dtypes.BOOL,
@@ -137,7 +139,7 @@ def resolve(node: c_ast.Node, names: TypeNames) -> CType:
     if isinstance(node, c_ast.PtrDecl):
         quals = tuple(node.quals or ())
         if "volatile" in quals:
-            return Unsupported("a volatile pointer can change behind the program's back")
+            return Unsupported(VOLATILE_POINTER)
         return Pointer(resolve(node.type, names), "const" in quals, "restrict" in quals)
     if isinstance(node, c_ast.ArrayDecl):
         return ArrayOf(resolve(node.type, names), node.dim)
@@ -160,6 +162,8 @@ def qualified(ctype: CType, quals: tuple[str, ...]) -> CType:
         return ctype
     if "_Atomic" in quals:
         return Unsupported("an atomic object is shared with other threads")
+    if "volatile" in quals and (reason := _against_volatile(ctype)):
+        return Unsupported(reason)
     match ctype:
         case Scalar() if CHANGED in quals:
             return Unsupported("an attribute makes a vector or a number of another size of it")
@@ -170,16 +174,25 @@ def qualified(ctype: CType, quals: tuple[str, ...]) -> CType:
             return Pointer(ctype.target, ctype.constant or "const" in quals, ctype.restrict or "restrict" in quals)
         case ArrayOf():
             return ArrayOf(qualified(ctype.element, quals), ctype.extent)
-        case StructType() if "volatile" in quals:
-            return Unsupported("a volatile object can change behind the program's back")
         case StructType():
             return StructType(ctype.tag, ctype.members, True)
-        case Unsupported() if ctype.tag and "volatile" in quals:
-            return Unsupported("a volatile object can change behind the program's back")
         case Unsupported() if ctype.tag:
             return replace(ctype, constant=True)
         case _:
             return ctype
+
+
+def _against_volatile(ctype: CType) -> str:
+    """Why no object of a type may be volatile; empty for numbers, rows, and what is refused anyway."""
+    match ctype:
+        case Pointer():
+            return VOLATILE_POINTER
+        case StructType():
+            return VOLATILE_OBJECT
+        case Unsupported() if ctype.tag:
+            return VOLATILE_OBJECT
+        case _:
+            return ""
 
 
 def completed(ctype: CType, struct: StructType) -> CType:

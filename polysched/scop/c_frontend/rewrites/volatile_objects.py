@@ -13,7 +13,15 @@ from pycparser import c_ast
 from polysched.errors import UnsupportedScopError
 from polysched.records import dataclass
 from polysched.scop.c_frontend.declarations.bindings import describe
-from polysched.scop.c_frontend.declarations.c_types import CType, Scalar, Unsupported, element_type
+from polysched.scop.c_frontend.declarations.c_types import (
+    ArrayOf,
+    CType,
+    Pointer,
+    Scalar,
+    StructType,
+    Unsupported,
+    element_type,
+)
 from polysched.scop.c_frontend.declarations.scopes import Scope
 from polysched.scop.c_frontend.parse import everything, place
 from polysched.scop.c_frontend.rewrites.late_arguments import own_names
@@ -72,6 +80,8 @@ class VolatileObjects:
             return kind is not None and leads_to_volatile(kind)
         if isinstance(node, c_ast.Decl):
             return not isinstance(node.type, c_ast.FuncDecl) and leads_to_volatile(types.resolved(node.type))
+        if isinstance(node, c_ast.FuncCall):   # a struct that is passed is read as a whole
+            return any(_holds_volatile(types.of(value)) for value in (node.args.exprs if node.args else ()))
         return isinstance(node, c_ast.Cast) and leads_to_volatile(types.resolved(node.to_type))
 
     def _touches(self, node: c_ast.Node, calls: Container[str]) -> bool:
@@ -143,6 +153,19 @@ def leads_to_volatile(ctype: CType) -> bool:
         ctype = inner
     return (isinstance(ctype, Scalar) and ctype.volatile) or (
         isinstance(ctype, Unsupported) and ctype.reason.startswith("a volatile "))
+
+
+def _holds_volatile(ctype: CType | None) -> bool:
+    """Whether a copy of an object reads something volatile."""
+    match ctype:
+        case StructType():
+            return any(_holds_volatile(member) for _, member in ctype.members)
+        case ArrayOf():
+            return _holds_volatile(ctype.element)
+        case Pointer() | None:
+            return False
+        case _:
+            return leads_to_volatile(ctype)
 
 
 def _evaluated(node: c_ast.Node) -> Iterator[c_ast.Node]:

@@ -11,6 +11,7 @@ from tests.scop.c_frontend.read_region import in_function
 FILE = """
 volatile int v; static volatile float rows[4][9]; int plain; typedef volatile int shared; shared w; shared *to;
 struct S { volatile int v; int w; } s; extern struct S *several; int *volatile moving; volatile struct S all;
+typedef int *pointer; volatile pointer walking;
 static int get(void) { return v; }
 static int three(int x) { return 3; }
 static int drops(void) { int t = v; return 3; }
@@ -23,6 +24,7 @@ static int behind(volatile int *x) { return *x; }
 static void put(shared *x, int y) { *x = y; }
 static int hidden(int v) { return v; }
 static int member(struct S *x) { return x->v; }
+static int copied(struct S x) { return x.w; }
 """
 HEAD = "int n, int *restrict a, int *restrict b"
 
@@ -37,11 +39,13 @@ def read(statement: str) -> None:
     "for (int k = 0; k < v; k++) a[k] += 1;", "for (int k = v; k < n; k++) a[k] += 1;",
     "for (int k = 0; k < n; k += v) a[k] += 1;", "switch (v++) { case 1: a[i] = 3; break; default: a[i] = 4; }",
     "volatile int t = 0; if (t++) a[i] = 1;", "volatile int t = b[i]; a[i] = 3;", "shared t = b[i]; a[i] = t;",
-    "a[i] = w;", "to[i] = 1;", "moving[i] = b[i];", "rows[1][i] = b[i];", "a[i] = all.w;", "a[i] = three(all.w);",
+    "a[i] = w;", "to[i] = 1;", "moving[i] = b[i];", "walking[i] = b[i];", "rows[1][i] = b[i];", "a[i] = all.w;",
+    "a[i] = three(all.w);",
     "s.v = b[i];", "a[i] = three(s.v);", "a[i] = three(several[i].v);", "if (several->v++) a[i] = 1;",
     "a[i] = ((volatile int *)b)[i];", "((shared *)a)[i] = 1;", "a[i] = *(volatile int *)&plain;",
     "a[i] = three(v);", "a[i] = get();", "get(); a[i] = 1;", "a[i] = drops();", "a[i] = deep(i);", "a[i] = around(i);",
     "a[i] = local(b[i]);", "a[i] = given(b[i]);", "a[i] = behind(&b[i]);", "put(&a[i], b[i]);", "a[i] = member(&s);",
+    "a[i] = copied(s);",
 ])
 def test_what_reaches_one_is_refused(statement: str) -> None:
     with pytest.raises(UnsupportedScopError, match="a volatile object can change behind the program's back"):
