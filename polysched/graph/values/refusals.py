@@ -15,7 +15,7 @@ OWN_OPERATORS = frozenset((
     "BlockedDepthwise", "Branch", "ByteConv", "ByteMatMul", "Call", "ChannelSum", "ChannelsLastConv", "Dense", "Dilate",
     "FastErf", "FastExp", "FastTanh", "FloorDiv", "FullLike", "Log10", "Log2", "NarrowCode", "NllLoss",
     "NotEqual", "OpenMean", "PadConstant", "PoolGrad", "Rank", "Recurrence", "ReduceAll", "ReduceAny", "Repeat",
-    "Rsqrt", "ScaleShift", "SpaceToBatchND", "SumPool"))
+    "Rsqrt", "ScaleShift", "SpaceToBatchND", "Subscripts", "SumPool"))
 """Operators of the registry that ONNX has not."""
 PAGES = {"ArrayFeatureExtractor": "_aionnxml_", "Binarizer": "_aionnxml_", "Adagrad": "_aionnxpreviewtraining_",
          "Adam": "_aionnxpreviewtraining_", "Momentum": "_aionnxpreviewtraining_",
