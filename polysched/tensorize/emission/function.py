@@ -8,6 +8,8 @@ from dataclasses import replace
 from polysched.errors import UsageError
 from polysched.records import dataclass
 from polysched.scop.body import Load, walk
+from polysched.scop.html import c_code
+from polysched.scop.shown import Shown
 from polysched.target import Target
 from polysched.target.target import BUFFER_ALIGNMENT_BYTES
 from polysched.tensorize.conformance.conformance import fill_in
@@ -95,7 +97,7 @@ class EmissionOptions:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Emitted:
+class Emitted(Shown):
     """C for one match.
 
     Parameters
@@ -129,6 +131,15 @@ class Emitted:
     def unit(self) -> str:
         """A whole translation unit."""
         return self.prelude + self.text
+
+    def headline(self) -> str:
+        return f"of {self.name} by {self.plan.match.intrinsic.name}"
+
+    def __str__(self) -> str:
+        return self.text
+
+    def _repr_html_(self) -> str:
+        return c_code(self.text)
 
 
 def emit_match(match: Match, name: str, options: EmissionOptions | None = None) -> Emitted:

@@ -57,6 +57,7 @@ def test_the_result_comes_first_and_every_array_once() -> None:
         assert function.written == ("C",)
         assert function.preparations == ()
         assert "void own(int32_t *C, const int32_t *A)" in function.text
+        assert (repr(function), str(function)) == ("<Emitted of own by four>", function.text)
 
 
 def test_only_the_emulator_comes_with_plain_c_of_the_instruction() -> None:
