@@ -111,10 +111,11 @@ def compilations(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Compilati
 
 @pytest.fixture(autouse=True, scope="module")
 def flags_as_asked(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Where the level of optimisation may matter, compilers get what the program asks for."""
+    """Where the level of optimisation may matter, compilers get what is asked for, and nothing kept has less."""
     with pytest.MonkeyPatch.context() as patch:
         if request.node.nodeid.startswith(AS_ASKED):
             patch.setenv(KEPT, "1")
+            patch.setenv(CACHE, f"{os.environ[CACHE]}_as_asked")
         yield
 
 

@@ -241,7 +241,8 @@ def test_a_record_that_holds_itself_ends() -> None:
 def test_records_deep_inside_one_another_are_shown_and_keyed() -> None:
     """A level takes no more of Python's calls than in the standard library."""
     def nested(depth: int) -> Slotted:
-        return Slotted(nested(depth - 1) if depth else 0)    # type: ignore[arg-type]
+        inside: Any = nested(depth - 1) if depth else 0
+        return Slotted(inside)
 
     assert repr(nested(280)).startswith("Slotted(x=Slotted(x=")
     assert whole(nested(450)).count("Slotted") == 451

@@ -11,7 +11,7 @@ from polysched.errors import UsageError
 from polysched.pipeline.recipe import Recipe
 from polysched.scheduling.primitives import Reverse
 from polysched.search.chooser import Decision
-from polysched.search.space import Explorer, Proposal, distinct
+from polysched.search.space import Explorer, Proposal, Space, distinct
 from polysched.search.tuning import Search
 from polysched.tiling import BandOptions
 from tests.search.programs import ALIKE, OPTIONS, product
@@ -117,6 +117,6 @@ def test_an_error_in_a_template_is_told_with_its_line():
 
 
 @pytest.mark.parametrize(("space", "is_own"), [("automatic", True), (Recipe(), True), (lambda *_: Recipe(), False)])
-def test_templates_by_hand_are_told_apart(space: object, is_own: bool) -> None:
-    made = Search.of(product(), space=space, sizes={"n": 64}, options=OPTIONS, strategy="grid")  # type: ignore[arg-type]
+def test_templates_by_hand_are_told_apart(space: Space | Recipe | str, is_own: bool) -> None:
+    made = Search.of(product(), space=space, sizes={"n": 64}, options=OPTIONS, strategy="grid")
     assert made.explorer.is_own is is_own
