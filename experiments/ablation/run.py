@@ -17,10 +17,12 @@ import json
 import os
 import sys
 import tempfile
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
+from statistics import median
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -75,6 +77,10 @@ class Variant:
     def constant(self) -> str:
         return f"{self.record}.{self.name}"
 
+    @property
+    def label(self) -> str:
+        return f"{self.constant} x {self.factor:g}"
+
 
 @dataclass(frozen=True, eq=False)
 class Program:
@@ -120,14 +126,16 @@ def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
     program = made(case.name, settings.config, report)
     options, schedule = program.options, program.schedule
     read, shipped = in_child(lambda: _traced(program))
+    varied = list(variants(options.target(), set(read), limits=bool(settings.options.get("limits"))))
     found, sources = [], {}
-    for variant in variants(options.target(), set(read), limits=bool(settings.options.get("limits"))):
-        report(f"{variant.constant} times {variant.factor:g}")
-        digest, problem = in_child(partial(_varied, program, variant))
+    report(f"{len(varied)} versions")
+    outcomes = in_children([partial(_varied, program, variant) for variant in varied])
+    for variant, (digest, problem) in zip(varied, outcomes, strict=True):
+        if digest not in (shipped, ""):
+            sources.setdefault(digest, variant)
         found.append({"constant": variant.constant, "factor": variant.factor, "value": variant.value,
-                      "changes": digest != shipped, **({"problem": problem} if problem else {})})
-        if digest not in (shipped, "") and digest not in sources:
-            sources[digest] = variant
+                      "changes": digest != shipped, **({"version": sources[digest].label} if digest in sources else {}),
+                      **({"problem": problem} if problem else {})})
     values: dict[str, Any] = {"vector_bits": options.target().vector_bits, "read": sorted(read), "variants": found}
     if schedule is not None and settings.options.get("time") and case.name in settings.config["sizes"]:
         values["times"] = raced(schedule, options, list(sources.values()), settings,
@@ -250,6 +258,27 @@ def in_child(compute: Callable[[], Any]) -> Any:
     ------
     ChildProcessError : it ended otherwise.
     """
+    return next(in_children([compute]))
+
+
+def in_children(computations: Sequence[Callable[[], Any]]) -> Iterator[Any]:
+    """What each computes in a forked process of its own, in order; as many at once as this process may use cores.
+
+    Raises
+    ------
+    ChildProcessError : one ended otherwise.
+    """
+    running: deque[tuple[int, int]] = deque()
+    for number, compute in enumerate(computations):
+        running.append(_forked(compute))
+        if number + 1 >= len(os.sched_getaffinity(0)):
+            yield _joined(*running.popleft())
+    while running:
+        yield _joined(*running.popleft())
+
+
+def _forked(compute: Callable[[], Any]) -> tuple[int, int]:
+    """A forked process, and the pipe that its result comes out of."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -260,6 +289,10 @@ def in_child(compute: Callable[[], Any]) -> Any:
         finally:
             os._exit(1)
     os.close(writing)
+    return child, reading
+
+
+def _joined(child: int, reading: int) -> Any:
     with os.fdopen(reading) as pipe:
         text = pipe.read()
     if os.waitpid(child, 0)[1] != 0:
@@ -282,7 +315,7 @@ def raced(schedule: Schedule, options: PipelineOptions, differing: Sequence[Vari
     with tempfile.TemporaryDirectory(prefix="polysched-ablation-") as name:
         kernel = VersionedFunction(scop=schedule.scop, sizes=sizes, folder=Path(name))
         made = [Contender(name=SHIPPED, make=lambda: kernel.transformed("shipped", tiled(None)))]
-        made += [Contender(name=f"{v.constant} x {v.factor:g}", make=partial(
+        made += [Contender(name=v.label, make=partial(
             lambda number, v: kernel.transformed(f"variant_{number}", tiled(v)), number, v))
             for number, v in enumerate(racing)]
         rules = Rules(reference=SHIPPED, ours=tuple(c.name for c in made), budget_seconds=settings.budget_seconds,
@@ -308,14 +341,34 @@ def changes(records: Sequence[Record]) -> dict[str, dict[float, list[str]]]:
     return found
 
 
+def worth(records: Sequence[Record]) -> dict[str, dict[float, list[float]]]:
+    """By constant and factor: seconds over those of the shipped values, per kernel that ran with C that differs."""
+    found: dict[str, dict[float, list[float]]] = {}
+    for record in records:
+        seconds = {taken["version"]: median(taken["seconds"]) for taken in record.values.get("times", ())}
+        for variant in record.values["variants"]:
+            if variant.get("version") in seconds and SHIPPED in seconds:
+                by_factor = found.setdefault(variant["constant"], {factor: [] for factor in FACTORS})
+                by_factor[variant["factor"]].append(seconds[variant["version"]] / seconds[SHIPPED])
+    return found
+
+
 def table(records: Sequence[Record]) -> str:
-    rows = []
+    rows, times = [], worth(records)
     for constant, by_factor in sorted(changes(records).items(), key=lambda item: (
             -len(set().union(*item[1].values())), item[0])):
         tried = sum(any(v["constant"] == constant for v in record.values["variants"]) for record in records)
         rows.append([f"`{constant}`", tried, *(len(by_factor[factor]) for factor in FACTORS),
+                     *(_range(times.get(constant, {}).get(factor, [])) for factor in FACTORS),
                      ", ".join(sorted(set().union(*by_factor.values()))) or "-"])
-    return markdown_table(["constant", "kernels that read it", "C differs at half", "at twice", "kernels"], rows)
+    return markdown_table(["constant", "kernels that read it", "C differs at half", "at twice", "time at half", "at twice",
+                           "kernels"], rows)
+
+
+def _range(ratios: Sequence[float]) -> str:
+    """The least and the largest of ratios; one number where they are told as the same."""
+    shown = dict.fromkeys(f"{ratio:.2f}" for ratio in ((min(ratios), max(ratios)) if ratios else ()))
+    return " to ".join(shown) or "-"
 
 
 def plot(records: Sequence[Record]) -> Figure:
