@@ -127,10 +127,11 @@ def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
     options, schedule = program.options, program.schedule
     read, shipped = in_child(lambda: _traced(program))
     varied = list(variants(options.target(), set(read), limits=bool(settings.options.get("limits"))))
-    found, sources = [], {}
-    report(f"{len(varied)} versions")
+    found: list[dict[str, Any]] = []
+    sources: dict[str, Variant] = {}
     outcomes = in_children([partial(_varied, program, variant) for variant in varied])
-    for variant, (digest, problem) in zip(varied, outcomes, strict=True):
+    for number, (variant, (digest, problem)) in enumerate(zip(varied, outcomes, strict=True), start=1):
+        report(f"{variant.label}, {number} of {len(varied)}")
         if digest not in (shipped, ""):
             sources.setdefault(digest, variant)
         found.append({"constant": variant.constant, "factor": variant.factor, "value": variant.value,
@@ -361,8 +362,8 @@ def table(records: Sequence[Record]) -> str:
         rows.append([f"`{constant}`", tried, *(len(by_factor[factor]) for factor in FACTORS),
                      *(_range(times.get(constant, {}).get(factor, [])) for factor in FACTORS),
                      ", ".join(sorted(set().union(*by_factor.values()))) or "-"])
-    return markdown_table(["constant", "kernels that read it", "C differs at half", "at twice", "time at half", "at twice",
-                           "kernels"], rows)
+    return markdown_table(["constant", "kernels that read it", "C differs at half", "at twice", "time at half",
+                           "time at twice", "kernels"], rows)
 
 
 def _range(ratios: Sequence[float]) -> str:

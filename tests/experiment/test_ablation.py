@@ -100,12 +100,13 @@ def test_the_table_counts_kernels_whose_c_differs() -> None:
 def test_what_a_constant_is_worth_is_the_time_of_the_c_that_it_gives() -> None:
     def record(seconds: float, *versions: str) -> SimpleNamespace:
         return SimpleNamespace(case="gemm", values={
-            "variants": [{"constant": "costs.row_cycles", "factor": factor, "value": 1, "changes": True, "version": name}
+            "variants": [{"constant": "costs.row_cycles", "factor": factor, "changes": True, "version": name}
                          for factor, name in zip(ROOM.FACTORS, versions, strict=True)],
             "times": [{"version": "shipped", "seconds": [1.0, 2.0, 9.0]},
                       {"version": "costs.row_cycles x 0.5", "seconds": [seconds, seconds, 0.5]}]})
     other = "costs.byte_cycles x 2"   # raced by nobody
-    records = [record(2.2, "costs.row_cycles x 0.5", "costs.row_cycles x 0.5"), record(3.0, "costs.row_cycles x 0.5", other)]
+    half = "costs.row_cycles x 0.5"
+    records = [record(2.2, half, half), record(3.0, half, other)]
     assert ROOM.worth(records) == {"costs.row_cycles": {0.5: [1.1, 1.5], 2.0: [1.1]}}
     assert [cell.strip() for cell in ROOM.table(records).splitlines()[2].split("|")[5:7]] == ["1.10 to 1.50", "1.10"]
 
