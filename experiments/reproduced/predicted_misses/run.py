@@ -86,8 +86,8 @@ def claims(records: Sequence[Record]) -> list[Claim]:
     median = _median(records)
     asked, holds = at_most(TOLERATED, median, digits=3)
     return [Claim(what="error of the model, median", ours=median, published=PUBLISHED, asked=asked, holds=holds,
-                  digits=3, source="errors below 0.6% on real hardware, of an exact count within seconds: abstract of arXiv "
-                                   "2001.01653 (PLDI 2019)")]
+                  digits=3, source="errors below 0.6% on real hardware, of an exact count within seconds: abstract of "
+                                   "arXiv 2001.01653 (PLDI 2019)")]
 
 
 EXPERIMENT = Experiment(cases=cases, measure=measure, table=table, verdict=verdict, claims=claims)
