@@ -23,7 +23,6 @@ from polysched.scheduling.interchange.isl_text import read_relation
 from polysched.scheduling.interchange.openscop import require_same_iterations
 from polysched.scop.openscop.matrices import Matrix, matrices_of, parameter_space, relation_of
 from polysched.scop.openscop.reading import Lines
-from polysched.scop.points import parameters_of
 from polysched.scop.scop import Scop, Statement
 
 _FORM = "CLooG input"
@@ -136,7 +135,7 @@ def _context(lines: Lines) -> tuple[tuple[Matrix, ...], tuple[str, ...]]:
     if spoken.dim(isl.dim_type.out) or spoken.dim(isl.dim_type.in_) or spoken.is_empty():
         lines.at = at
         lines.refuse("the context has dimensions that are no parameters, or no values at all")
-    return matrices_of(spoken), tuple(parameters_of(spoken.range()))
+    return matrices_of(spoken), _names(spoken)
 
 
 def _parameters(lines: Lines, scop: Scop, count: int, named: Sequence[str]) -> tuple[str, ...]:
@@ -202,10 +201,15 @@ def _spoken(lines: Lines, what: str) -> isl.Map:
     return found
 
 
+def _names(spoken: isl.Map) -> tuple[str, ...]:
+    """All parameters, those that no constraint mentions too."""
+    return tuple(str(spoken.get_dim_name(isl.dim_type.param, at)) for at in range(spoken.dim(isl.dim_type.param)))
+
+
 def _in_matrices(lines: Lines, inputs: int, parameters: Sequence[str], what: str) -> tuple[Matrix, ...]:
     at = lines.at
     spoken = _spoken(lines, what)
-    own = parameters_of(spoken.range())
+    own = _names(spoken)
     lines.at, after = at, lines.at
     if foreign := [name for name in own if name not in parameters]:
         lines.refuse(f"{what} has the parameter {foreign[0]}, which the context has not")

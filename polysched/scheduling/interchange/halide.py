@@ -17,8 +17,8 @@ like say nothing here.
 | `unroll(x, n)` | `Unroll` by n |
 | `serial(x)`, `rename(x, y)` | none |
 
-Strips begin at multiples of their factor, where Halide's begin at the first iteration of the loop: from 5 to 20 there are
-three strips of 8 here, and two there.
+Strips begin at multiples of their factor, where Halide's begin at the first iteration of the loop: from 5 to 20 there
+are three strips of 8 here, and two there.
 
 Source: J. Ragan-Kelley et al., "Halide: a language and compiler for optimizing parallelism, locality, and
 recomputation in image processing pipelines", PLDI 2013.

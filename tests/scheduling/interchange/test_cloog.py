@@ -139,6 +139,7 @@ def test_sets_and_relations_in_notation_of_isl_are_read(program: Dependences) ->
     ("{ : N >= 1 }", "{ [i] : N >= 1 }", "dimensions that are no parameters"),
     ("{ : N >= 1 }", "{ : N > N }", "no values at all"),
     ("[N] -> { : N", "[M] -> { : M", "M is none of the program's"),
+    ("[N] -> { : N >= 1 }", "[M] -> { : }", "M is none of the program's"),
     ("i, j < N }\n", "i, j < N and N < N }\n", "the domain of S0 is empty"),
     ("[N] -> { [i, j] : 0 <= i, j", "[M] -> { [i, j] : 0 <= i, j", "the domain of S0 is no set or relation in isl"),
     ("-> [j, i] }", "-> [j, q] }", "is no set or relation|dimensions without values"),
