@@ -14,12 +14,11 @@ from collections.abc import Mapping
 from typing import TypeAlias
 
 from polysched.errors import UnsupportedGraphError
+from polysched.graph.limits import LIMITS
 from polysched.records import dataclass
 
 Atom: TypeAlias = "str | Quotient | Product"
 SizeLike: TypeAlias = "Size | int"
-MOST_FACTORS = 8
-"""The open factors of a product: loops that square a size would double them without end."""
 
 
 @dataclass(frozen=True)
@@ -137,7 +136,7 @@ class Size:
         result = self.times(other)
         if result is None:
             raise UnsupportedGraphError(f"the product of the sizes {self} and {other} has too many open factors",
-                                        hint=f"at most {MOST_FACTORS}: fix some by sizes=")
+                                        hint=f"at most {LIMITS.most_factors}: fix some by sizes=")
         return result
 
     def times(self, other: SizeLike) -> Size | None:
@@ -147,7 +146,7 @@ class Size:
             return Size() if right.constant == 0 else Size(left.constant * right.constant, tuple(
                 (a, f * right.constant) for a, f in left.terms))
         (number, mine), (more, its) = left.factors(), right.factors()
-        return _of_factors(number * more, (*mine, *its)) if len(mine) + len(its) <= MOST_FACTORS else None
+        return _of_factors(number * more, (*mine, *its)) if len(mine) + len(its) <= LIMITS.most_factors else None
 
     def factors(self) -> tuple[int, tuple[Size, ...]]:
         """A whole number and open sizes without common factors whose product it is."""
