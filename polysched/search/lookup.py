@@ -242,13 +242,17 @@ def checked(scop: Scop, options: PipelineOptions, database: Database) -> tuple[t
 def replayed(scop: Scop, options: PipelineOptions, recipe: Recipe, code: str,
              seconds: dict[str, float]) -> Optimized | str:
     """The region by a recipe, or why it is not to be used; a recipe that takes long leaves time for the models."""
+    started = thread_time()
+    made: Optimized | str | None
     try:
         made = with_budget(ANY_NUMBER, lambda: optimized_region(scop, apply_recipe(options, recipe), seconds),
                            seconds=LIMITS.replay_seconds)
     except PolyschedError as error:
-        return error.problem
-    if made is None:
+        made = error.problem
+    if made is None or thread_time() - started > LIMITS.replay_seconds:   # stages say of theirs that it is spent
         return f"its C takes more than {LIMITS.replay_seconds:g} s of processor time"
+    if isinstance(made, str):
+        return made
     if made.tiled.unused:
         return made.tiled.unused[0].problem
     if code_of(made) != code:

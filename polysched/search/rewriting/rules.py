@@ -2,8 +2,8 @@
 
 A rule sees one stage and what it reads.  `ORDER` rules only move or copy values: every element is computed by the same
 operations in the same order.  `ROUNDING` rules are equalities of a commutative ring: exact for integers that wrap, and
-for floats within the bound of `rewriting.errors`.  They are taken where floats may be rounded in another order, and hold
-for finite values alone: `inf * 2 - inf * 1` is no number, and `inf * (2 - 1)` is infinite.
+for floats within the bound of `rewriting.errors`.  They are taken where floats may be rounded in another order, and
+hold for finite values alone: `inf * 2 - inf * 1` is no number, and `inf * (2 - 1)` is infinite.
 
 Source: M. Steuwer, C. Fensch, S. Lindley, C. Dubach, "Generating Performance Portable Code using Rewrite Rules",
 ICFP 2015, section 3 (split and join, map fusion, reduction splits).
