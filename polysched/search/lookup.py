@@ -140,7 +140,8 @@ def _by_record(scop: Scop, options: PipelineOptions, seconds: dict[str, float]) 
         ranges = fitting_ranges(scop, plain, database)
     told: list[str] = []
     started = thread_time()
-    for record in (*ranges, *hits):
+    records: tuple[Range | Hit, ...] = (*ranges, *hits)
+    for record in records:
         if thread_time() - started >= LIMITS.replay_seconds:
             told.append(f"others are not looked at: those before took {LIMITS.replay_seconds:g} s of processor time")
             break
