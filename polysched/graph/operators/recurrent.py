@@ -202,19 +202,24 @@ def _composition(site: Site, build: Builder, *operands: str) -> tuple[str, ...]:
     made = [_direction(site, build, x, direction) for direction in range(_directions(site))]
     last_h, last_c = [h for _, h, _ in made], [c for _, _, c in made]
     axis = build.constant([0])
-    if steps.is_constant:
-        rows = [build.op("Concat", *(build.op("Unsqueeze", hs[t], axis) for hs, _, _ in made), axis=0)
-                for t in range(int(steps))]
-        whole = build.op("Concat", *(build.op("Unsqueeze", r, axis) for r in rows), axis=0)
-    else:
-        behind = build.constant([1])
-        whole = build.op("Concat", *(build.op("Unsqueeze", hs, behind) for (hs,), _, _ in made), axis=1)
+    whole = _whole(build, [hs for hs, _, _ in made], steps)
     ends = [build.op("Concat", *(build.op("Unsqueeze", v, axis) for v in values), axis=0)
             for values in ((last_h, last_c) if site.node.op == "LSTM" else (last_h,))]
     if first:
         whole = build.op("Transpose", whole, perm=(2, 0, 1, 3))
         ends = [build.op("Transpose", e, perm=(1, 0, 2)) for e in ends]
     return (whole, *ends)
+
+
+def _whole(build: Builder, states: Sequence[list[str]], steps: Size) -> str:
+    """The states of all steps and directions as one value; of an open length, those of a direction are one already."""
+    axis = build.constant([0])
+    if not steps.is_constant:
+        behind = build.constant([1])
+        return build.op("Concat", *(build.op("Unsqueeze", hs[0], behind) for hs in states), axis=1)
+    rows = [build.op("Concat", *(build.op("Unsqueeze", hs[t], axis) for hs in states), axis=0)
+            for t in range(int(steps))]
+    return build.op("Concat", *(build.op("Unsqueeze", r, axis) for r in rows), axis=0)
 
 
 def _start(u: _Unrolled, place: int, first: bool) -> str:
@@ -301,18 +306,24 @@ def _step(u: _Unrolled, gates: str, before: tuple[str, str], weights: tuple[str,
     return u.build.op("Where", going_on, h, u.constant(0)), kept[0], kept[1]
 
 
+def _times(u: _Unrolled, length: str) -> tuple[str, str]:
+    """The number of every step, and the lengths of the sequences that are compared with it."""
+    build = u.build
+    zero, one = (build.constant(np.array(v, np.int64)) for v in (0, 1))
+    times = build.op("Range", zero, build.op("Squeeze", length, build.constant([0])), one)
+    own = build.op("Unsqueeze", u.site.node.inputs[LENGTHS], build.constant([1]))
+    return times, build.op("Cast", own, to="int64")
+
+
 def _looped(u: _Unrolled, gates: str, states: tuple[str, str], weights: tuple[str, ...]) -> tuple[list[str], str, str]:
     """The same over an open length: a loop whose body is one step."""
     build, inner = u.build, Builder(u.build.fresh)
     length = build.op("Shape", gates, start=0, end=1)
-    sliced, lengths = [gates], ""
-    if u.site.has(LENGTHS):
-        zero, one = (build.constant(np.array(v, np.int64)) for v in (0, 1))
-        sliced.append(build.op("Range", zero, build.op("Squeeze", length, build.constant([0])), one))
-        lengths = build.op("Cast", build.op("Unsqueeze", u.site.node.inputs[LENGTHS], build.constant([1])), to="int64")
+    times, lengths = _times(u, length) if u.site.has(LENGTHS) else ("", "")
+    sliced = [n for n in (gates, times) if n]
     own = {name: inner.fresh("p") for name in (*states, *sliced, *weights, lengths) if name}
     step = _Unrolled(u.site, inner, u.direction)
-    going_on = inner.op("Greater", own[lengths], own[sliced[1]]) if lengths else ""
+    going_on = inner.op("Greater", own[lengths], own[times]) if lengths else ""
     row, h, c = _step(step, own[gates], (own[states[0]], own.get(states[1], "")),
                       tuple(own.get(w, "") for w in weights), going_on)
     carried = [n for n in states if n]
