@@ -317,8 +317,8 @@ def _times(u: _Unrolled, length: str) -> tuple[str, str]:
 
 def _looped(u: _Unrolled, gates: str, states: tuple[str, str], weights: tuple[str, ...]) -> tuple[list[str], str, str]:
     """The same over an open length: a loop whose body is one step."""
-    build, inner = u.build, Builder(u.build.fresh)
-    length = build.op("Shape", gates, start=0, end=1)
+    inner = Builder(u.build.fresh)
+    length = u.build.op("Shape", gates, start=0, end=1)
     times, lengths = _times(u, length) if u.site.has(LENGTHS) else ("", "")
     sliced = [n for n in (gates, times) if n]
     own = {name: inner.fresh("p") for name in (*states, *sliced, *weights, lengths) if name}
@@ -326,19 +326,29 @@ def _looped(u: _Unrolled, gates: str, states: tuple[str, str], weights: tuple[st
     going_on = inner.op("Greater", own[lengths], own[times]) if lengths else ""
     row, h, c = _step(step, own[gates], (own[states[0]], own.get(states[1], "")),
                       tuple(own.get(w, "") for w in weights), going_on)
-    carried = [n for n in states if n]
-    captured = [n for n in (*weights, lengths) if n]
+    carried, captured = [n for n in states if n], [n for n in (*weights, lengths) if n]
     ahead = (inner.fresh("i"), inner.fresh("goes_on"))
-    made = [inner.op("Identity", v) for v in (ahead[1], *(v for v in (h, c) if v), row)]
+    made = [inner.op("Identity", v) for v in (ahead[1], h, c, row) if v]
     region = Graph(name="step", inputs=(), nodes=tuple(inner.nodes), outputs=tuple(made), constants=inner.constants,
                    parameters=(*ahead, *(own[n] for n in (*carried, *sliced, *captured))))
-    results = tuple(build.fresh("step") for _ in (*carried, row))
-    attributes: dict[str, Attribute] = {"carried": len(carried), "sliced": len(sliced), "steady": 1,
-                                        "sliced_backwards": (int(u.backwards),) * len(sliced),
+    results = _repeat(u, (length, "", *carried, *sliced, *captured), region, (len(carried), len(sliced)))
+    return [results[-1]], results[0], (*results[1:-1], "")[0]
+
+
+def _repeat(u: _Unrolled, operands: tuple[str, ...], region: Graph, counts: tuple[int, int]) -> tuple[str, ...]:
+    """The last states of a loop over the steps, and the results of all of them.
+
+    Parameters
+    ----------
+    counts : of states, and of values of which every step takes a row.
+    """
+    carried, sliced = counts
+    results = tuple(u.build.fresh("step") for _ in range(carried + 1))
+    attributes: dict[str, Attribute] = {"carried": carried, "sliced": sliced, "steady": 1,
+                                        "sliced_backwards": (int(u.backwards),) * sliced,
                                         "stacked_backwards": (int(u.backwards),)}
-    build.emit(replace(Node.of(REPEAT, (length, "", *carried, *sliced, *captured), results, attributes,
-                               name=build.origin), regions=(region,)))
-    return [results[-1]], results[0], results[1] if states[1] else ""
+    u.build.emit(replace(Node.of(REPEAT, operands, results, attributes, name=u.build.origin), regions=(region,)))
+    return results
 
 
 def _np_activation(own: Activation, v: np.ndarray) -> np.ndarray:
