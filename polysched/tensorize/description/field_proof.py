@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from polysched.errors import SourceSyntaxError
-from polysched.scop.body import Binary, Call, Cast, Expr, IteratorRef, Literal, Load, Unary, children
+from polysched.scop.body import Binary, Call, Cast, Expr, IteratorRef, Literal, Load, Select, Unary, children
 from polysched.tensorize.description.contraction import Contraction, Dimension, Result, Stage
 from polysched.tensorize.description.derivation import ideal_of
 from polysched.tensorize.description.exact_arithmetic import FUNCTIONS, Ideal
@@ -132,6 +132,9 @@ class _Field:
             case Binary(op="+" | "-" | "*"):
                 a, b = below(e.left), below(e.right)
                 return (a + b if e.op == "+" else a - b if e.op == "-" else a * b) % PRIME
+            case Select():   # of numbers a condition is 0 or 1: what holds for this sum holds for the choice
+                condition = _unknown("condition", (below(e.condition),))
+                return (condition * below(e.then) + (1 - condition) * below(e.otherwise)) % PRIME
             case Call() if e.function in FUNCTIONS:
                 return self.call(e, below)
         name = e.op if isinstance(e, Unary | Binary) else e.function if isinstance(e, Call) else type(e).__name__

@@ -190,6 +190,9 @@ def match(scop: Scop, intrinsic: Intrinsic, options: MatchOptions | None = None,
         dependences = analyse(scop)
     with one_budget() as asked:
         found = _matches(scop, intrinsic, chosen, dependences, sizes, kept)
+        if not found.count and (other := intrinsic.other_form) is not None:
+            again = _matches(scop, other, replace(chosen, explained=False), dependences, sizes, kept)
+            found = again if again.count else found
     return found if not asked.refused else replace(
         found, explanations=tuple(e.because(asked.words) for e in found.explanations))
 
