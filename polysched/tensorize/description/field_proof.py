@@ -123,8 +123,7 @@ class _Field:
             case IteratorRef():
                 return at[e.name]
             case Literal():
-                whole = math.isfinite(e.value) and int(e.value) == e.value
-                return int(e.value) % PRIME if whole else _unknown(repr(e.value), ())
+                return _number(e)
             case Cast():
                 return below(e.operand)
             case Unary(op="-"):
@@ -156,6 +155,11 @@ def points_of(dimensions: Sequence[Dimension], sizes: Mapping[str, int]) -> Iter
     for at in points_of(outer, sizes):
         for i in last.values(at, sizes):
             yield {**at, last.name: i}
+
+
+def _number(e: Literal) -> int:
+    whole = math.isfinite(e.value) and int(e.value) == e.value
+    return int(e.value) % PRIME if whole else _unknown(repr(e.value), ())
 
 
 def _key(element: Element, values: Mapping[str, int]) -> Key:

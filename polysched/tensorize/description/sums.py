@@ -161,11 +161,7 @@ class _Sum:
 def _sum(result: Result) -> _Sum | None:
     """What a result adds to its old value, or to zero, where it adds several values of one form."""
     old = Load(str(result.output), result.output_dtype)
-    terms = list(_terms(result.update, old.dtype))
-    if terms.count(old) != result.reads_itself or (old.dtype.is_float and terms[0] != old):
-        return None
-    if result.reads_itself:
-        terms.remove(old)
+    terms = _terms_of(result, old)
     if len(terms) < 2 or any(old in walk(t) for t in terms) or len({_form(t, result) for t in terms}) != 1:
         return None
     made = [(t, _read(t, result)) for t in terms]
@@ -174,20 +170,39 @@ def _sum(result: Result) -> _Sum | None:
     return _Sum(tuple(t for t, _ in made), tuple(e for _, e in made))
 
 
+def _terms_of(result: Result, old: Load) -> list[Expr]:
+    """What a result adds to its old value, or to zero; nothing where it does not."""
+    terms = list(_terms(result.update, old.dtype))
+    if terms.count(old) != result.reads_itself or (old.dtype.is_float and terms[0] != old):
+        return []
+    if result.reads_itself:
+        terms.remove(old)
+    return terms
+
+
 def _terms(e: Expr, dtype: DType) -> Iterator[Expr]:
     """Addends of a value of which a result keeps the low bits; of floats those of the sums that stand on the left."""
-    if isinstance(e, Cast) and e.dtype.is_integer and e.operand.dtype.is_integer and e.dtype.bits >= dtype.bits:
-        parts = list(_terms(e.operand, dtype))
-        yield from parts if len(parts) > 1 else (_same_value(e),)
-    elif isinstance(e, Binary) and e.op == "+" and dtype.is_float and e.dtype == dtype:
-        yield from _terms(e.left, dtype)
-        yield e.right
-    elif isinstance(e, Binary) and e.op == "+" and dtype.is_integer and e.dtype.is_integer and (
-            e.dtype.bits >= dtype.bits or not wraps(unwrapped(e, {}), e.dtype)):
-        for side in (e.left, e.right):
+    if dtype.is_float:
+        if isinstance(e, Binary) and e.op == "+" and e.dtype == dtype:
+            yield from _terms(e.left, dtype)
+            yield e.right
+        else:
+            yield e
+        return
+    inner = _low_bits(e, dtype)
+    if isinstance(inner, Binary) and inner.op == "+" and inner.dtype.is_integer and (
+            inner.dtype.bits >= dtype.bits or not wraps(unwrapped(inner, {}), inner.dtype)):
+        for side in (inner.left, inner.right):
             yield from _terms(side, dtype)
     else:
-        yield e
+        yield _same_value(e)
+
+
+def _low_bits(e: Expr, dtype: DType) -> Expr:
+    """An integer before conversions that keep the low bits of which a result takes no more."""
+    while isinstance(e, Cast) and e.operand.dtype.is_integer and e.dtype.is_integer and e.dtype.bits >= dtype.bits:
+        e = e.operand
+    return e
 
 
 def _element(load: Load, result: Result) -> Element:
