@@ -174,5 +174,10 @@ class GraphLimits:
         200_000, unit="nodes", source="of a model file with its functions inlined; the largest of the real models "
                                       "has under 10,000")
 
+    # values/sizes.py
+    most_factors: int = constant(
+        8, unit="factors", source="of one product of open sizes: a loop that squares a size would double them without "
+                                  "end; shapes have under 8 dimensions")
+
 
 LIMITS = GraphLimits()

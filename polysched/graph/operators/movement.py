@@ -61,8 +61,8 @@ def _rest(site: Site, shape: tuple[Size, ...], others: list[Size]) -> Size:
     if below == 0:
         raise site.refusal("the open extent of an empty shape is not known", 1, hint="write the extent in place of -1")
     whole = product(tuple(left))
-    rest = whole // below
-    if rest * below != whole:
+    rest = whole // below if below.is_constant else whole.over(below)
+    if rest is None or rest * below != whole:
         raise site.refusal("the shape has another number of elements", 1, witness=f"{shape} and {others}",
                            hint="give extents whose product is the number of elements, or -1 for one of them")
     return rest
