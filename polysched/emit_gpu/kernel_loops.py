@@ -93,7 +93,7 @@ def kernel_loops(mapping: GpuMapping, launch: Launch, names: DeviceNames) -> Ker
         item = ItemInstances(launch=launch, phase=Phase(domain=launch.domain), inside=inside, places=places, runs=begin)
         loops = _of_points(mapping, item, loops, names)
     return KernelLoops(launch=launch, loops=loops, host=host, coordinates=coordinates, phases=phases,
-                       places=places if phases or launch.points or (places and _uses(loops, places.firsts)) else None,
+                       places=_used(places, launch, phases, loops),
                        ranges=tuple(bounds(image_of(outside, c), runs) for c in launch.coordinates),
                        firsts=_fresh("first", coordinates, names), counts=_fresh("count", coordinates, names),
                        private=frozenset(contracted(loops)))
@@ -136,12 +136,18 @@ def _of_points(mapping: GpuMapping, item: ItemInstances, loops: Node, names: Dev
     """The loops of all points of a launch without phases; as they are where one point has no use for its block."""
     points = points_of(item.launch, item.places.coordinates)
     made = item_loops(mapping, item, points, [()] * len(points), names)
-    return made if len(points) > 1 or _uses(made, item.places.firsts) else loops
+    return made if len(points) > 1 or _uses(made, item.places) else loops
 
 
-def _uses(loops: Node, names: tuple[str, ...]) -> bool:
+def _used(places: Names | None, launch: Launch, phases: tuple[PhaseLoops, ...], loops: Node) -> Names | None:
+    """The names for where blocks begin, where anything asks for them."""
+    return places if phases or launch.points or _uses(loops, places) else None
+
+
+def _uses(loops: Node, places: Names | None) -> bool:
     """Whether a condition asks where the block begins."""
-    return any(isinstance(own, If) and variables(own.condition).intersection(names) for own in walk_nodes(loops))
+    return places is not None and any(isinstance(own, If) and variables(own.condition).intersection(places.firsts)
+                                      for own in walk_nodes(loops))
 
 
 def private_arrays(mapping: GpuMapping, launch: Launch) -> tuple[str, ...]:
