@@ -68,7 +68,7 @@ def agree(text: str, *, trials: int = HOST_TRIALS, steps: int = EMULATED_STEPS, 
     UndefinedDescriptionError : some operands make it do what C leaves undefined; the witness is the sub-expression.
     """
     semantics = parse(text)
-    contraction = derive(semantics)
+    contractions = _contractions(semantics)
     sizes = dict(zip(semantics.sizes, ODD_SIZES, strict=False))
     emulator = emulated(text)
     cost = _affordable(semantics, sizes)
@@ -85,10 +85,11 @@ def agree(text: str, *, trials: int = HOST_TRIALS, steps: int = EMULATED_STEPS, 
         counted["emulator"] += once
         found += [_compared(semantics, _row(host, t), out, "the Python emulator", filling.value)
                   for t, out in enumerate(one_by_one)]
-        if filling is Filling.EXACT or not _rounds_anew(contraction):
-            counted["contraction"] += trials
-            evaluated = evaluate_contraction(semantics, contraction, rows, sizes)
-            found.append(_compared(semantics, host, evaluated, "the contraction", filling.value))
+        for contraction in contractions:
+            if filling is Filling.EXACT or not _rounds_anew(contraction):
+                counted["contraction"] += trials
+                evaluated = evaluate_contraction(semantics, contraction, rows, sizes)
+                found.append(_compared(semantics, host, evaluated, "the contraction", filling.value))
     return Agreement(name=semantics.name, host=trials * len(Filling), **counted,
                      difference=next(filter(None, found), ""))
 
@@ -102,10 +103,9 @@ def require_agreement(text: str) -> Agreement:
     SourceSyntaxError : the readings differ, or the contraction is another function; see `agree`.
     """
     semantics = parse(text)
-    contraction = derive(semantics)
     sizes = dict(zip(semantics.sizes, ODD_SIZES, strict=False))
     _affordable(semantics, sizes)
-    if not same_function(semantics, contraction, sizes=sizes):
+    if not all(same_function(semantics, c, sizes=sizes) for c in _contractions(semantics)):
         raise SourceSyntaxError("the text is not one loop nest around one update, nor stages one behind the other",
                                 where=semantics.name,
                                 hint="each input element pair contributes once to the output element")
@@ -114,6 +114,11 @@ def require_agreement(text: str) -> Agreement:
         raise SourceSyntaxError("the readings of the text disagree", where=semantics.name, witness=found.difference,
                                 hint="say it in simpler words; which reading is right, the manual says")
     return found
+
+
+def _contractions(semantics: Semantics) -> tuple[Contraction, ...]:
+    """What the matcher reads: sums in one form and, where it is another, as the text writes them."""
+    return tuple(dict.fromkeys(derive(semantics, as_written=way) for way in (False, True)))
 
 
 def _written(semantics: Semantics) -> list[str]:

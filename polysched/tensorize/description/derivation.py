@@ -22,17 +22,22 @@ from polysched.tensorize.description.contraction import Contraction, Limit, Resu
 from polysched.tensorize.description.exact_arithmetic import FUNCTIONS, Ideal
 from polysched.tensorize.description.intervals import Interval, interval, unwrapped, wraps
 from polysched.tensorize.description.semantics import Element, Loop, Semantics
+from polysched.tensorize.description.sums import in_loops, without_second_names
 
 
 @lru_cache(maxsize=512)
-def derive(semantics: Semantics) -> Contraction:
+def derive(semantics: Semantics, *, as_written: bool = False) -> Contraction:
     """The contraction of an instruction.
+
+    Parameters
+    ----------
+    as_written : sums that the text writes out, and choices between a sum and its old value, are no loops and addends.
 
     Raises
     ------
     SourceSyntaxError : the text writes nothing, or reads a local that has no value.
     """
-    blocks = blocks_of(semantics)
+    blocks = _blocks(semantics, as_written)
     writing = [b for b in blocks.blocks if any(r.output.array in _operands(semantics) for r in b.results)]
     if not writing:
         raise SourceSyntaxError("the text of an intrinsic writes an operand", where=semantics.name,
@@ -46,6 +51,14 @@ def derive(semantics: Semantics) -> Contraction:
     last = writing[-1]
     return replace(_of_one_block(semantics, last), whole=False, in_order=False, finish=None,
                    update=last.results[0].update, stages=stages, locals=expanded)
+
+
+@lru_cache(maxsize=512)
+def _blocks(semantics: Semantics, as_written: bool = False) -> Blocks:
+    """The blocks of a text, with the sums in one form."""
+    read = blocks_of(replace(semantics, body=without_second_names(semantics.body)))
+    return read if as_written else Blocks(
+        tuple(made for block in read.blocks for made in in_loops(semantics, block)), read.locals)
 
 
 def _operands(semantics: Semantics) -> frozenset[str]:
@@ -111,7 +124,7 @@ def _cleared(semantics: Semantics, rest: tuple[Block, ...]) -> Contraction | Non
 
 def _dtypes(semantics: Semantics, elements: dict[Element, None]) -> tuple[DType, ...]:
     known = {o.name: o.dtype for o in semantics.operands}
-    loaded = {v.name: v.dtype for v, _ in blocks_of(semantics).locals.values()}
+    loaded = {v.name: v.dtype for v, _ in _blocks(semantics).locals.values()}
     return tuple((known | loaded)[e.array] for e in elements)
 
 
@@ -245,7 +258,7 @@ def _of_floats(semantics: Semantics, core: Block, last: Result) -> Contraction:
     """Sums of floats over locals: over numbers without rounding they are one sum, which `same_function` proves."""
     (own,) = core.results
     update = _in_place(ideal_of(own.update), own, Load(str(last.output), last.output_dtype))
-    calls = [r.update for b in blocks_of(semantics).blocks for r in b.results]
+    calls = [r.update for b in _blocks(semantics).blocks for r in b.results]
     return _contraction(semantics, core.loops, own, last, update=update, traits=_traits(calls), rounds_anew=True)
 
 
