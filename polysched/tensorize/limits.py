@@ -184,8 +184,8 @@ class TensorizeLimits:
 
     # description/blocks.py
     most_value_nodes: int = constant(
-        10_000, unit="nodes", source="of what straight-line code of a description computes, with every value written out: "
-        "ten branches on one local are compared in a second")
+        10_000, unit="nodes", source="of what straight-line code of a description computes, with every value "
+        "written out: ten branches on one local are compared in a second")
 
     # description/branches.py
     most_branch_nodes: int = constant(

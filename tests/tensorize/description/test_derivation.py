@@ -146,7 +146,8 @@ def test_an_element_that_is_only_cleared_makes_two_stages() -> None:
 
 def test_a_text_that_is_no_form_names_an_element() -> None:
     with pytest.raises(SourceSyntaxError, match="not one loop nest") as refused:
-        require_agreement("void f(int32_t O[8], const int32_t A[8]) { " + LOOPS + "{ O[i] = A[i]; O[i] *= O[7 - i]; } }")
+        require_agreement("void f(int32_t O[8], const int32_t A[8]) { " + LOOPS
+                          + "{ O[i] = A[i]; O[i] *= O[7 - i]; } }")
     assert "O[" in str(refused.value)
 
 
