@@ -56,13 +56,16 @@ class MeshTarget(Shown):
                 raise UsageError(f"{name} of a mesh is a positive number", witness=str(value))
         if not (self.hop >= 0 and isfinite(self.hop)):
             raise UsageError("hop of a mesh is at least 0", witness=str(self.hop))
+        self._check_dead()
+        if self.live_cores == 0:
+            raise UsageError("every core of the mesh is dead")
+
+    def _check_dead(self) -> None:
         for core in self.dead:
             if not isinstance(core, tuple) or len(core) != 2 or not whole(*core):
                 raise UsageError("a dead core is (row, column)", witness=repr(core))
             if not (0 <= core[0] < self.rows and 0 <= core[1] < self.columns):
                 raise UsageError("a dead core is outside of the mesh", witness=str(core))
-        if self.live_cores == 0:
-            raise UsageError("every core of the mesh is dead")
 
     @cached_property
     def alive(self) -> np.ndarray:

@@ -20,13 +20,13 @@ class Kernel:
     ----------
     fragment : what it computes, with canonical names.
     inputs, outputs : values of the graph.
-    symbols : of the graph's sizes, in the order of the fragment's own.
+    sizes : symbols and products of the graph's open sizes, in the order of the fragment's own.
     """
 
     fragment: Graph
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
-    symbols: tuple[str, ...] = ()
+    sizes: tuple[Size, ...] = ()
 
     def renamed(self, name: Callable[[str], str]) -> Kernel:
         """The step on values under other names."""
