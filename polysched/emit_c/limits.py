@@ -28,7 +28,17 @@ class EmitLimits:
 
     # alternatives/memory_ranges.py
     memory_range_operations: int = constant(
-        1_000_000, unit="isl operations", source="for the memory of one array")
+        200_000, unit="isl operations", source="for the memory of one array, and again for bounds that "
+        "take less; five times as many took 0.9 s for a filter behind six conditions, in vain")
+
+    # bodies/extremes.py
+    extremes_operations: int = constant(
+        100_000, unit="isl operations", source="for the first and the last row that a region touches of an array, "
+        "and again for a convex set around all rows")
+    more_extremes: float = constant(
+        1.1, unit="1", source="times the budget in vain before, from which on it is tried again")
+    kept_extremes: int = constant(
+        512, unit="sets", source="of rows whose ends are kept; a file of wavelib asks 163 times")
 
     # alternatives/checked_values.py
     largest_whole: int = constant(8, unit="iterations", source="of a loop of which a check runs all")
