@@ -376,8 +376,8 @@ class _Drawer(Parts):
         moved: list[Expr] = [*places[1:], t]
         if self.random.random() < 0.3:
             moved[0] = Unary("-", moved[0])
-        body = (Declare("t", kind, places[0]),
-                *(Assign(p, "=", v) for p, v in zip(places, moved, strict=True)))
+        body: tuple[Node, ...] = (Declare("t", kind, places[0]), *(
+            Assign(p, "=", v) for p, v in zip(places, moved, strict=True)))
         return loops(self.lanes, body), {n for n, _ in self.lanes}, set()
 
     def bounded(self) -> tuple[tuple[Node, ...], set[str], set[str]]:
