@@ -3,9 +3,10 @@
     for (it) for (jt) { tile }   ->   for (it) for (jt) { if (tile++ < resume) continue; tile; if (*stop) goto left; }
 
 A tile is the body of an innermost loop between tiles; an iteration of an outermost loop around others where nothing is
-tiled; a strip of a loop that has none around and none inside; and whatever stands beside such loops, as one.  Nothing may stay in registers or in the region's own arrays from
-one tile to the next: what holds such values is one tile as a whole.  What fills panels around
-tiles runs again when the code goes on: what a panel holds is written by none of the tiles that read it.
+tiled; a strip of a loop that has none around and none inside; and whatever stands beside such loops, as one.
+Nothing may stay in registers or in the region's own arrays from one tile to the next: what holds such values is one
+tile as a whole.  What fills panels around tiles runs again when the code goes on: what a panel holds is written by none
+of the tiles that read it.
 
 Source: REEF (Han et al., OSDI 2022) stops between blocks of threads; here a tile is the block.
 """
