@@ -165,8 +165,9 @@ class EmitLimits:
 
     # nests/tile_boundaries.py
     strip_iterations: int = constant(
-        1 << 15, unit="iterations", source="of a lone loop between two looks at the flag: b = 3 a + b in the caches "
-                                           "takes 5 us, and 1.04 of the time of one loop on a busy machine; 1.06 with 4096")
+        1 << 15, unit="iterations",
+        source="of a lone loop between two looks at the flag: b = 3 a + b in the caches takes 5 us, and 1.04 of the "
+               "time of one loop on a busy machine; 1.06 with 4096")
 
     # nests/strided_loops.py
     strided_copies: int = constant(
