@@ -17,9 +17,12 @@ typedef cl_mem polysched_device_buffer;
 static cl_context polysched_device_context;
 static cl_command_queue polysched_device_queue;
 static cl_device_id polysched_device_chosen;
+static int polysched_device_failed;
 static void polysched_device_check(cl_int status, const char *what) {
   if (status == CL_SUCCESS) return;
-  snprintf(polysched_device_problem, sizeof polysched_device_problem, "OpenCL error %d: %s", (int)status, what);
+  snprintf(polysched_device_problem, sizeof polysched_device_problem, "OpenCL error %d: %s%s", (int)status, what,
+           polysched_device_failed ? "; a kernel of this process failed before, which some devices do not survive" : "");
+  polysched_device_failed |= strcmp(what, "a kernel failed") == 0;
   polysched_device_fail();
 }
 static int polysched_device_named(const char *wanted, const char *name) { return !wanted || strstr(name, wanted); }
@@ -45,16 +48,18 @@ static int polysched_device_choose(cl_device_type type) {
 }
 static void polysched_device_start(void) {
   cl_int status;
-  if (polysched_device_context) return;
+  if (polysched_device_queue) return;
 #ifdef POLYSCHED_OPENCL_HOME
   setenv("PYOPENCL_HOME", POLYSCHED_OPENCL_HOME, 0);   /* where a wheel's loader finds the drivers of wheels */
 #endif
-  if (!polysched_device_choose(CL_DEVICE_TYPE_GPU) && !polysched_device_choose(CL_DEVICE_TYPE_ALL)) {
-    polysched_device_refuse("no OpenCL device; install a driver, for instance pocl-opencl-icd, "
-                            "or pip install 'polysched[opencl]'");
+  if (!polysched_device_context) {
+    if (!polysched_device_choose(CL_DEVICE_TYPE_GPU) && !polysched_device_choose(CL_DEVICE_TYPE_ALL)) {
+      polysched_device_refuse("no OpenCL device; install a driver, for instance pocl-opencl-icd, "
+                              "or pip install 'polysched[opencl]'");
+    }
+    polysched_device_context = clCreateContext(NULL, 1, &polysched_device_chosen, NULL, NULL, &status);
+    polysched_device_check(status, "no context");
   }
-  polysched_device_context = clCreateContext(NULL, 1, &polysched_device_chosen, NULL, NULL, &status);
-  polysched_device_check(status, "no context");
   polysched_device_queue = clCreateCommandQueue(polysched_device_context, polysched_device_chosen, 0, &status);
   polysched_device_check(status, "no queue");
 }
