@@ -1,5 +1,6 @@
 """The C that a file has once."""
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -40,13 +41,17 @@ static void region(void) {
   polysched_device_release(buffer);
 }
 int main(void) {
+  jmp_buf first;
   for (int call = 0; call < 4; call++) {
     jmp_buf here;
     polysched_device_caller = &here;
     if (setjmp(here)) puts(polysched_device_problem);
     else region(), puts("done");
   }
-  return 0;
+  polysched_device_caller = &first;
+  if (setjmp(first)) puts(polysched_device_problem);
+  else polysched_device_allocate(1L << 30, 1L << 20, 8);
+  return polysched_device_bytes != 0;
 }
 """
 
@@ -57,6 +62,8 @@ def test_a_region_after_one_that_failed_works_or_says_why(tmp_path: Path) -> Non
     done = find_compiler(None).run(["-w", "-O0", "once.c", "-o", "once", "-lOpenCL"], folder=tmp_path)
     assert done.returncode == 0, done.stderr
     said = subprocess.run([tmp_path / "once"], capture_output=True, text=True, check=True).stdout.splitlines()
-    before = "; a kernel of this process failed before, which some devices do not survive"
+    before = "; a kernel of this process failed before, and not all devices survive that"
     assert said == ["OpenCL error -6: no queue", "OpenCL error -5: a kernel failed",
-                    f"OpenCL error -5: a kernel failed{before}", "done"]
+                    f"OpenCL error -5: a kernel failed{before}", "done", said[-1]]
+    assert re.fullmatch(r"no memory for a buffer of 9007199254740992 bytes beside 0 in use: the device has \d+, and "
+                        r"\d+ at most for one buffer", said[-1])
