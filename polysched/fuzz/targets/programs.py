@@ -80,14 +80,16 @@ class _Drawer:
         head = ", ".join(["int n", "int t", *["int q"] * self.is_wide, *(
             f"{self.types[name]} {name}{''.join(f'[{extent}]' for extent in shapes[name])}" for name in ARRAYS)])
         lines = [f"void f({head}) {{", "#pragma scop", *(f"  {line}" for line in body), "#pragma endscop", "}", ""]
-        n, t = choose(SIZES)
-        other, steps = choose(SIZES)
-        widths = self.extents.sample(WIDTHS, 2)
-        sizes = ({"n": n, "t": t, "q": widths[0]}, {"n": other, "t": steps, "q": widths[1]})
+        drawn, axes = (choose(SIZES), choose(SIZES)), choose((("i", "j"), ("i", "j"), ("j", "i")))
         return TargetProgram(text="\n".join(lines), types=self.types, shapes=shapes,
-                             axes=choose((("i", "j"), ("i", "j"), ("j", "i"))),
-                             sizes=sizes if self.is_wide else tuple(
-                                 {name: own for name, own in size.items() if name != "q"} for size in sizes))
+                             axes=axes,
+                             sizes=self.sizes(drawn))
+
+    def sizes(self, drawn: tuple[tuple[int, int], tuple[int, int]]) -> tuple[dict[str, int], ...]:
+        """At which a program runs, with a width each where it has one."""
+        widths = self.extents.sample(WIDTHS, 2)
+        return tuple({"n": n, "t": t} | ({"q": width} if self.is_wide else {})
+                     for (n, t), width in zip(drawn, widths, strict=True))
 
     def shape(self, name: str) -> tuple[str, ...]:
         """The extents of an array: any iterator is inside of any dimension."""
