@@ -26,6 +26,8 @@ ROWS = "int16_t C[9], int8_t X[9][2]", "for (int i = 0; i < 9; i++) for (int k =
 LOOKUP = ("uint8_t C[37], uint8_t T[16], uint8_t I[37]",
           "for (int i = 0; i < 37; i++) C[i] = I[i] < 16 ? T[I[i]] : 0;")
 MASKED = ("uint8_t C[37], uint8_t T[16], uint8_t I[37]", "for (int i = 0; i < 37; i++) C[i] = T[I[i] & 15];")
+SWAP = "int32_t X[9], int32_t Y[9]", "for (int i = 0; i < 9; i++) { int t = X[i]; X[i] = Y[i]; Y[i] = t; }"
+REVERSAL = "int32_t X[18]", "for (int i = 0; i < 9; i++) { int t = X[17 - i]; X[17 - i] = X[i]; X[i] = t; }"
 UNITS = {   # manual, section: parameters, body, programs
     "dp4a": (   # CUDA Math API, 1.12
         "int32_t d[1], const int8_t a[4], const int8_t b[4]",
@@ -57,6 +59,9 @@ UNITS = {   # manual, section: parameters, body, programs
         "uint8_t o[16], const uint8_t t[16], const uint8_t n[16]",
         "for (int i = 0; i < 16; i++) { int index = n[i]; o[i] = 0; if (index < 16) o[i] = t[index]; }",
         (LOOKUP, MASKED)),
+    "vswp": (   # Arm Architecture Reference Manual, F6.1, VSWP
+        "int32_t d[4], int32_t m[4]", "for (int i = 0; i < 4; i++) { int32_t t = d[i]; d[i] = m[i]; m[i] = t; }",
+        (SWAP, REVERSAL)),
     "vrgather": (   # RISC-V V 1.0, 16.4
         "uint8_t vd[8], const uint8_t vs2[16], const uint8_t vs1[8]",
         "for (int i = 0; i < 8; i++) vd[i] = vs1[i] >= 16 ? 0 : vs2[vs1[i]];", (LOOKUP, MASKED)),
@@ -93,6 +98,14 @@ def test_another_bound_is_another_function() -> None:
     found = matched(program(LOOKUP[0], LOOKUP[1].replace("I[i] < 16", "I[i] < 15")), unit("vrgather", parameters, body))
     assert not found.count
     assert "I[i] = 15" in str(found.explanations[0])
+
+
+def test_two_copies_are_no_swap() -> None:
+    parameters, body, _ = UNITS["vswp"]
+    found = matched(program(SWAP[0], "for (int i = 0; i < 9; i++) { X[i] = Y[i]; Y[i] = X[i]; }"),
+                    unit("vswp", parameters, body))
+    assert not found.count
+    assert "X[i] = Y[i]; Y[i] = Y[i] against d[i] = m[i]; m[i] = d[i]" in str(found.explanations[0])
 
 
 def test_what_a_manual_has_and_the_language_has_not() -> None:

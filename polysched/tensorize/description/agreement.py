@@ -18,7 +18,7 @@ from polysched.scop.body import Call, walk
 from polysched.tensorize.description.contraction import Contraction
 from polysched.tensorize.description.contraction_value import evaluate_contraction
 from polysched.tensorize.description.derivation import derive
-from polysched.tensorize.description.field_proof import same_function
+from polysched.tensorize.description.field_proof import differing_element
 from polysched.tensorize.description.host_execution import run_on_host
 from polysched.tensorize.description.inputs import Filling, Operands, first_difference, operands_of
 from polysched.tensorize.description.python_emulator import MOST_ASSIGNMENTS, emulated, run_emulated
@@ -105,10 +105,12 @@ def require_agreement(text: str) -> Agreement:
     semantics = parse(text)
     sizes = dict(zip(semantics.sizes, ODD_SIZES, strict=False))
     _affordable(semantics, sizes)
-    if not all(same_function(semantics, c, sizes=sizes) for c in _contractions(semantics)):
+    differing = [differing_element(semantics, c, sizes=sizes) for c in _contractions(semantics)]
+    if differ := next(filter(None, differing), ""):
         raise SourceSyntaxError("the text is not one loop nest around one update, nor stages one behind the other",
-                                where=semantics.name,
-                                hint="each input element pair contributes once to the output element")
+                                where=semantics.name, witness=f"as one of these it gives {differ} another value",
+                                hint="each element that is written gets all of its updates in one nest; others are "
+                                "written to operands of their own")
     found = agree(text)
     if found.difference:
         raise SourceSyntaxError("the readings of the text disagree", where=semantics.name, witness=found.difference,

@@ -21,7 +21,7 @@ from polysched.tensorize.description.blocks import Block, Blocks, blocks_of, dim
 from polysched.tensorize.description.contraction import Contraction, Limit, Result
 from polysched.tensorize.description.exact_arithmetic import FUNCTIONS, Ideal
 from polysched.tensorize.description.intervals import Interval, interval, unwrapped, wraps
-from polysched.tensorize.description.semantics import Element, Loop, Semantics
+from polysched.tensorize.description.semantics import Affine, Element, Loop, Semantics
 from polysched.tensorize.description.sums import in_loops, without_second_names
 
 
@@ -88,7 +88,7 @@ def _of_one_block(semantics: Semantics, block: Block) -> Contraction:
     return Contraction(
         dimensions=tuple(map(dimension, block.loops)), output=first.output, output_dtype=first.output_dtype,
         inputs=tuple(reads), input_dtypes=_dtypes(semantics, reads), update=ideal_of(body),
-        accumulates=first.reads_itself, finish=finish or None,
+        accumulates=any(first.output in r.reads for r in block.results), finish=finish or None,
         traits=_traits([r.update for r in block.results], finish),
         others=tuple(replace(r, update=ideal_of(r.update)) for r in others),
         rounds_anew=bool(first.output_dtype.is_float and descending) or any(map(_result_rounds_anew, block.results)),
@@ -117,9 +117,23 @@ def _cleared(semantics: Semantics, rest: tuple[Block, ...]) -> Contraction | Non
             or last.output.array not in _operands(semantics):
         return None
     cleared, added = ({loop.name: dimension(loop) for loop in b.loops} for b in (start, add))
-    if cleared.keys() != last.output.names or any(added.get(n) != d for n, d in cleared.items()):
+    if cleared.keys() != last.output.names or any(added.get(n) != d for n, d in cleared.items()) \
+            or not _all_added_to(add):
         return None
     return replace(_of_one_block(semantics, add), accumulates=False)
+
+
+def _all_added_to(block: Block) -> bool:
+    """Whether each loop of a sum has an iteration wherever it stands: else an element may only be cleared."""
+    extents = {loop.name: loop.extent for loop in block.loops}
+    for loop in block.loops:
+        if loop.upper is None and isinstance(loop.extent, str):
+            continue
+        length = (loop.upper or Affine((), int(loop.extent))).plus(loop.lower, -1)
+        least = [c * (int(extents[n]) - 1) for n, c in length.terms if c < 0]
+        if length.constant + sum(least) < 1:
+            return False
+    return True
 
 
 def _dtypes(semantics: Semantics, elements: dict[Element, None]) -> tuple[DType, ...]:

@@ -27,7 +27,13 @@ Initial: TypeAlias = Callable[[Key], int]
 
 def same_function(semantics: Semantics, contraction: Contraction, *, seed: int = 0,
                   sizes: Mapping[str, int] | None = None) -> bool:
-    """Whether the exact text, without its rounding, computes the contraction (one Schwartz-Zippel trial).
+    """Whether the exact text, without its rounding, computes the contraction (one Schwartz-Zippel trial)."""
+    return not differing_element(semantics, contraction, seed=seed, sizes=sizes)
+
+
+def differing_element(semantics: Semantics, contraction: Contraction, *, seed: int = 0,
+                      sizes: Mapping[str, int] | None = None) -> str:
+    """An element of which the contraction has another value than the exact text, without its rounding; "" for none.
 
     Raises
     ------
@@ -55,10 +61,12 @@ def same_function(semantics: Semantics, contraction: Contraction, *, seed: int =
     else:
         for stage in _scaling(contraction):
             machine.stage(stage, ideal, initial)
-        cleared = contraction.output.array if not contraction.accumulates else ""
+        begun = not contraction.accumulates and contraction.results[0].reads_itself   # with a sum from zero
+        cleared = contraction.output.array if begun else ""
         machine.stage(Stage(contraction.dimensions, contraction.results), ideal,
                       lambda k: 0 if k[0] == cleared else initial(k))
-    return {k: v for k, v in exact.items() if k[0] in operands} == {k: v for k, v in ideal.items() if k[0] in operands}
+    differ = sorted(k for k in exact.keys() | ideal.keys() if k[0] in operands and exact.get(k) != ideal.get(k))
+    return "".join(f"{array}{''.join(f'[{n}]' for n in at)}" for array, at in differ[:1])
 
 
 def _scaling(contraction: Contraction) -> Iterator[Stage]:
