@@ -203,7 +203,7 @@ def _steps(graph: Graph, group: Group, inferred: Inferred, nesting: Nesting) -> 
         kernel = Kernel(fragment=fragment, inputs=inputs, outputs=group.results, sizes=sizes)
         return [around(node, inferred), kernel] if node.op == PADDED else [kernel]
     results = operator.moves(site_of(node, inferred.types, inferred.known, results=True))
-    return [Copies(moves=moves, inputs=node.inputs, output=output)
+    return [Copies(moves=moves, inputs=node.inputs, output=output, node=node.name)
             for moves, output in zip(results, node.outputs, strict=False) if output]
 
 
