@@ -11,6 +11,7 @@ from typing import Literal
 
 import islpy as isl
 
+from polysched.distribute.limits import LIMITS
 from polysched.errors import UsageError
 from polysched.records import dataclass
 from polysched.scop.scop import Scop, Statement
@@ -18,7 +19,6 @@ from polysched.scop.scop import Scop, Statement
 FIRST, END, RANK = "polysched_first", "polysched_end", "polysched_rank"
 TO_FIRST, TO_END, TO_RANK = "polysched_to_first", "polysched_to_end", "polysched_to_rank"
 _OUT, _SET = isl.dim_type.out, isl.dim_type.set
-_INT_MAX = 2 ** 31 - 1   # numbers of ranks are of type `int` in MPI 3.1, section 3.2.2
 _NUMBER = re.compile(r"-?[0-9]{1,9}")
 
 
@@ -89,7 +89,7 @@ class Partition:
 
 def _counts(number: object) -> bool:
     """Whether it is a number of ranks, or of coordinates, that C's `int` holds."""
-    return isinstance(number, int) and not isinstance(number, bool) and 1 <= number <= _INT_MAX
+    return isinstance(number, int) and not isinstance(number, bool) and 1 <= number <= LIMITS.most_ranks
 
 
 def coordinates(scop: Scop, axis: str, given: Mapping[str, str] | None = None) -> dict[str, isl.Map]:

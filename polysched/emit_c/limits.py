@@ -163,6 +163,12 @@ class EmitLimits:
     jammed_rows_of_several: int = constant(
         4, unit="rows", source="rows side by side where a row has several loops: few enough for the registers")
 
+    # nests/tile_boundaries.py
+    strip_iterations: int = constant(
+        1 << 15, unit="iterations",
+        source="of a lone loop between two looks at the flag: b = 3 a + b in the caches takes 5 us, and 1.04 of the "
+               "time of one loop on a busy machine; 1.06 with 4096")
+
     # nests/strided_loops.py
     strided_copies: int = constant(
         8, unit="iterations",

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from math import prod
+
 import islpy as isl
 
 from polysched.dependence.dependences import DependenceKind
@@ -30,6 +33,7 @@ from polysched.gpu.instances import fixed, image_of
 from polysched.gpu.mapping import GpuMapping, Launch, Phase
 from polysched.gpu.staging import Names
 from polysched.records import dataclass
+from polysched.scop.scop import Scop
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -44,6 +48,7 @@ class KernelLoops:
     firsts, counts : names for the least value of each coordinate, and for how many there are.
     ranges : the least value of each coordinate in one launch, and one past the last.
     private : arrays that became variables of the work item.
+    spilled : those that stay in the device's memory, since not all fit together.
     places : names of the places of blocks and tiles, where there are phases.
     phases : the loops in parts, where a block shares memory.
     tiles : what a block runs, where the launch has several steps.
@@ -57,6 +62,7 @@ class KernelLoops:
     counts: tuple[str, ...]
     ranges: tuple[tuple[Linear, Linear], ...]
     private: frozenset[str]
+    spilled: tuple[str, ...] = ()
     places: Names | None = None
     phases: tuple[PhaseLoops, ...] = ()
     tiles: TimeTileLoops | None = None
@@ -81,10 +87,7 @@ def kernel_loops(mapping: GpuMapping, launch: Launch, names: DeviceNames) -> Ker
                                                                inside=inside, runs=runs))
     loops = generated(mapping, inside, within_values(launch, coordinates, runs, outside), names)
     private = {a: names.arrays[a] for a in private_arrays(mapping, launch)}
-    loops = contract(loops, mapping.schedule.dependences, inside.params().intersect(context), private,
-                     buffer_bytes=LIMITS.largest_private_bytes, lasting_bytes=LIMITS.largest_private_bytes)
-    if contracted(loops):
-        loops = with_whole_tiles(loops)
+    loops, spilled = _with_private(mapping, launch, loops, private, inside.params().intersect(context))
     assert not (private and launch.points), "a launch with temporaries has no points"
     places = None if private else _places(mapping, launch, loops, host, coordinates, names)
     phases = () if places is None else phase_loops(mapping, launch, names, places)
@@ -96,7 +99,30 @@ def kernel_loops(mapping: GpuMapping, launch: Launch, names: DeviceNames) -> Ker
                        places=_used(places, launch, phases, loops),
                        ranges=tuple(bounds(image_of(outside, c), runs) for c in launch.coordinates),
                        firsts=_fresh("first", coordinates, names), counts=_fresh("count", coordinates, names),
-                       private=frozenset(contracted(loops)))
+                       private=frozenset(contracted(loops)), spilled=spilled)
+
+
+def _with_private(mapping: GpuMapping, launch: Launch, loops: Node, private: Mapping[str, str],
+                  context: isl.Set) -> tuple[Node, tuple[str, ...]]:
+    """The loops with temporaries as variables of the work item, and those for which there was no room.
+
+    The largest of those that do not fit together stay in the device's memory.
+    """
+    most = min(LIMITS.private_bytes, LIMITS.block_private_bytes // max(launch.items, 1))
+    names, spilled = dict(private), list[str]()
+    while True:
+        made = contract(loops, mapping.schedule.dependences, context, names,
+                        buffer_bytes=LIMITS.largest_private_bytes, lasting_bytes=LIMITS.largest_private_bytes)
+        sizes = private_bytes(mapping.scop, made)
+        if sum(sizes.values()) <= most:
+            return (with_whole_tiles(made) if sizes else made), tuple(spilled)
+        spilled.append(max(sizes, key=lambda array: sizes[array]))
+        del names[spilled[-1]]
+
+
+def private_bytes(scop: Scop, loops: Node) -> dict[str, int]:
+    """The bytes of each temporary that is a variable of the work item."""
+    return {name: prod(own.extents) * scop.array(name).dtype.bytes for name, own in contracted(loops).items()}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

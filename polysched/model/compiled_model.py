@@ -381,7 +381,8 @@ class CompiledModel:
         if status >= FIRST_OF_INDICES:
             step = self.plan.walked[status - FIRST_OF_INDICES]
             assert isinstance(step, Copies)
-            raise UsageError("an index is outside the dimension that it counts", where=f"value {step.output!r}",
+            where = f"node {(step.node or step.output)!r}, index {' and '.join(map(repr, step.indices))}"
+            raise UsageError("an index is outside the dimension that it counts", where=where,
                              hint="indices of a dimension of extent n go from -n to n - 1")
 
 
