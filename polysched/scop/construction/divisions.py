@@ -37,6 +37,7 @@ def truncated_remainder(left: Value, right: Value) -> Value:
 def _quotient(divide: Divide, left: Value, right: Value) -> Value:
     if _is_harmless(left, right):
         return divide(left, right)
+    right = _of_one_type(left, right)
     quotient = divide(left, _divisor(right))   # by 0 and -1 that is the left itself
     if right.dtype.is_signed:
         quotient = values.select(_equals(right, -1), values.negate(quotient), quotient)
@@ -44,7 +45,13 @@ def _quotient(divide: Divide, left: Value, right: Value) -> Value:
 
 
 def _remainder(divide: Divide, left: Value, right: Value) -> Value:
-    return divide(left, right if _is_harmless(left, right) else _divisor(right))   # by 1 it is 0
+    harmless = _is_harmless(left, right)
+    return divide(left, right if harmless else _divisor(_of_one_type(left, right)))   # by 1 it is 0
+
+
+def _of_one_type(left: Value, right: Value) -> Value:
+    """The divisor; a number without a size takes the type of what it meets, where a call is checked for it."""
+    return values.cast(right, left.dtype) if right.weak and not left.weak and left.dtype != BOOL else right
 
 
 def _is_harmless(left: Value, right: Value) -> bool:
