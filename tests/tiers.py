@@ -21,9 +21,11 @@ import pytest
 ROOT = Path(__file__).parent.parent
 RECORD = Path(__file__).with_name("not_quick.txt")
 CAMPAIGN = Path(__file__).with_name("campaign.txt")
-MOST_OF_A_FUNCTION = 0.35
+MOST_OF_A_FUNCTION = 0.1
 """Seconds that the tests of one function may take in all, over their parameters; of what takes t seconds in all stay
-parameters that take the geometric mean of both: two at least, or one where they take longer than this on average."""
+parameters that take the geometric mean of both: two at least, or one where each is `LONG`."""
+LONG = 3.5
+"""How many times as long as `MOST_OF_A_FUNCTION` parameters take on average of which one stays."""
 MOST_OF_SUBJECTS = 2.0
 """The same where every parameter is a subject of its own."""
 OF_SUBJECTS = frozenset({
@@ -116,7 +118,7 @@ def left_to_campaigns(seconds: Iterable[tuple[str, float]], *, most: float = MOS
     for function, own in functions.items():
         names, total, limit = sorted(own), sum(own.values()), of_subjects if function in OF_SUBJECTS else most
         if total > limit and len(names) > 2 and not function.startswith(WHOLE):
-            kept = max(1 if total > limit * len(names) else 2, int(len(names) * sqrt(limit / total)))
+            kept = max(1 if total > LONG * limit * len(names) else 2, int(len(names) * sqrt(limit / total)))
             stay = [names[round(k * (len(names) - 1) / (kept - 1))] for k in range(kept)] if kept > 1 else [
                 min(own, key=lambda name: (abs(own[name] - median_low(own.values())), name))]
             left += [name for name in names if name not in stay]

@@ -1,10 +1,12 @@
 """How much faster is what `polysched tune` finds than the model's pick, and after how many trials?  See README.md.
 
-    polysched bench tune [--only KERNEL ...] [--null [--runs N] [--load N]] [--unseen | --plans | --best-of N | --sizes]
+    polysched bench tune [--only KERNEL ...] [--null [--runs N] [--load N]]
+                         [--unseen | --plans | --best-of N | --sizes | --tvm [--trials N]]
 
 `--unseen` searches programs with which no rule and no feature was made.  `--null` races the model's pick against
 itself, N times: a gain that is claimed then is a false one.  `--plans` searches plans of instructions; `--best-of`
-counts trials to the best of N; `--sizes` races code of a range with code of a size.
+counts trials to the best of N; `--sizes` races code of a range with code of a size.  `--tvm` races what is found with
+what TVM's search finds in the same wall-clock.
 """
 
 from __future__ import annotations
@@ -34,6 +36,7 @@ from polysched.tiling import TilingOptions
 
 sys.path[:0] = [str(Path(__file__).parent)]
 import further_rows  # noqa: E402
+import tvm_row  # noqa: E402
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -51,6 +54,8 @@ CLOSE = 0.95
 
 
 def cases(settings: Settings) -> list[Case]:
+    if settings.options.get("tvm"):
+        return tvm_row.cases(settings, settings.config["tvm"]["workloads"])
     group = next((name for name in ("plans", "sizes", "unseen") if settings.options.get(name)), "kernels")
     return [Case(name=name, parameters={"sizes": sizes}) for name, sizes in settings.config[group].items()]
 
@@ -64,6 +69,10 @@ def add_arguments(group: argparse._ArgumentGroup) -> None:
                        help="count trials to 95 percent of the best of N, with each model")
     group.add_argument("--unseen", action="store_true",
                        help="the ten programs of the folder unseen, with which no rule and no feature was made")
+    group.add_argument("--tvm", action="store_true",
+                       help="six workloads: what TVM's MetaSchedule and `polysched tune` find in the same wall-clock")
+    group.add_argument("--trials", type=int, default=64, metavar="N",
+                       help="candidates of TVM's search with --tvm (default: 64)")
     group.add_argument("--sizes", action="store_true", help="race code of few variants with code for each size")
 
 
@@ -83,6 +92,8 @@ class Same(LocalBuilder):
 
 def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
     """One search, with every trial."""
+    if settings.options.get("tvm"):
+        return tvm_row.measure(case, settings, report)
     (threads,) = settings.threads
     folder = UNSEEN if settings.options.get("unseen") else KERNELS
     file, sizes, seed = folder / f"{case.name}.c", case.parameters["sizes"], settings.config["seed"]
@@ -133,13 +144,14 @@ def null_table(records: Sequence[Record]) -> str:
 def table(records: Sequence[Record]) -> str:
     """Gain with interval, trials, and how soon the search came near; cases that keep the model's pick counted apart."""
     tables = {"trials": search_table, "unseen": search_table, "null": null_table, "plans": further_rows.plan_table,
-              "best": further_rows.best_table, "sizes": further_rows.size_table}
+              "best": further_rows.best_table, "sizes": further_rows.size_table,
+              "tvm": tvm_row.table}
     groups = {name: [r for r in records if _kind(r) == name] for name in tables}
     return "\n".join(make(groups[name]) for name, make in tables.items() if groups[name])
 
 
 def _kind(record: Record) -> str:
-    return next(name for name in ("null", "plans", "best", "unseen", "trials", "sizes") if name in record.values)
+    return next(name for name in ("null", "plans", "best", "unseen", "trials", "sizes", "tvm") if name in record.values)
 
 
 def search_table(records: Sequence[Record]) -> str:

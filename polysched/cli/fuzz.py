@@ -6,8 +6,10 @@ import argparse
 import itertools
 import os
 import sys
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO, TypeVar
 
 from polysched.cli.conventions import STANDARD, add_json
 from polysched.cli.shown.output import Output, prepared
@@ -18,6 +20,8 @@ from polysched.errors import UsageError, WrongResultError
 
 if TYPE_CHECKING:
     from polysched.fuzz.campaign import ProgramResult
+
+Result = TypeVar("Result")
 
 NAME = "fuzz"
 MOST_SECONDS = 86_400   # of one program: a day, which every clock can count
@@ -44,7 +48,9 @@ time, overlap) or on a device (OpenCL; CUDA by a header that runs it on the CPU)
 
 --instructions: pairs of a random described instruction and a program that is the same function in other words, or
 has one subscript, type, constant or wrap changed; what matches is emitted, with the description's own text for the
-instruction, and run against the program at two sizes; the table has the share of same pairs that match"""
+instruction, and run against the program at two sizes; the table has the share of same pairs that match
+
+Ctrl-C ends all children at once; what was found until then is said, saved and written as at the end of a campaign"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -120,14 +126,15 @@ def _graphs(arguments: argparse.Namespace, report: Output | None) -> int:
             shown.count(next(done), arguments.count, what)
 
         shown.step(f"the first {what}")
-        records = run_graphs(GraphCampaign(count=arguments.count, seed=arguments.seed, jobs=arguments.jobs,
-                                           drawn=drawn), on_record=tell)
+        options = GraphCampaign(count=arguments.count, seed=arguments.seed, jobs=arguments.jobs, drawn=drawn)
+        records, stop = _heard(lambda hear: run_graphs(options, on_record=hear), tell)
     if report is not None:
         report.write_json([asdict(record) for record in records])
     as_file = ("program_{}.c", lambda seed: target_program(seed).text) if arguments.target else ()
     for path in save_faults(records, arguments.save, *as_file):
         print(f"saved {path}", file=said)
     print(summary(records, what), file=said)
+    _go_on(stop, f"{len(records)} of {arguments.count} {what}", said)
     return WrongResultError.exit_code if any(r.is_fault for r in records) else 0
 
 
@@ -153,14 +160,16 @@ def _programs(arguments: argparse.Namespace, report: Output | None) -> int:
             shown.count(next(done), options.count, "programs")
 
         shown.step("the first programs")
-        results = run_campaign(options, on_result=tell)
+        results, stop = _heard(lambda hear: run_campaign(options, on_result=hear), tell)
     if report is not None:
         report.write(as_json(results, options))
     said = sys.stderr if arguments.json == STANDARD else sys.stdout
-    for path in save_findings(results, options, arguments.save):
+    as_they_are = options if stop is None else replace(options, shrink_seconds=0.0)
+    for path in save_findings(results, as_they_are, arguments.save):
         print(f"saved {path}", file=said)
     print(slow_summary(results, options), file=said)
     print(summary(results), file=said)
+    _go_on(stop, f"{len(results)} of {options.count} programs", said)
     return WrongResultError.exit_code if any(r.wrong for r in results) else 0
 
 
@@ -186,16 +195,40 @@ def _instructions(arguments: argparse.Namespace, report: Output | None, lines: O
             shown.count(next(done), options.pairs, "pairs")
 
         shown.step("the first pairs")
-        records = run_pairs(options, on_record=tell)
+        records, stop = _heard(lambda hear: run_pairs(options, on_record=hear), tell)
     if lines is not None:
         lines.write(as_lines(records))
     if report is not None:
         report.write_json([record.to_json() for record in records])
-    for path in save_faults(records, options, arguments.save):
+    as_they_are = options if stop is None else replace(options, shrink_seconds=0.0)
+    for path in save_faults(records, as_they_are, arguments.save):
         print(f"saved {path}", file=said)
     print(summary_table(records), file=said)
     print(last_line(records), file=said)
+    _go_on(stop, f"{len(records)} of {options.pairs} pairs", said)
     return WrongResultError.exit_code if any(r.is_fault for r in records) else 0
+
+
+def _heard(run: Callable[[Callable[[Result], None]], list[Result]], tell: Callable[[Result], None]) -> tuple[
+        list[Result], BaseException | None]:
+    """What a campaign found, each told on the way, and what stopped it."""
+    found: list[Result] = []
+
+    def hear(result: Result) -> None:
+        found.append(result)
+        tell(result)
+
+    try:
+        return run(hear), None
+    except (KeyboardInterrupt, SystemExit) as stop:
+        return found, stop
+
+
+def _go_on(stop: BaseException | None, checked: str, said: TextIO) -> None:
+    """End as a stop asks, behind a line that says how far the campaign came."""
+    if stop is not None:
+        print(f"stopped: {checked} were checked", flush=True, file=said)
+        raise stop
 
 
 def _tell(result: ProgramResult, *, to_errors: bool) -> None:

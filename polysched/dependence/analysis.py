@@ -27,7 +27,7 @@ from polysched.dependence.reductions import Reduction, find_reductions, mark_red
 from polysched.dependence.unchanged_arrays import unchanged_arrays, uses_of_arrays
 from polysched.errors import BudgetExceededError, UsageError
 from polysched.records import dataclass
-from polysched.scop.budget import ISL_OPERATIONS, in_words, with_budget
+from polysched.scop.budget import ISL_OPERATIONS, in_words, seconds_left, with_budget
 from polysched.scop.construction.rows_in_order import in_one_row
 from polysched.scop.scop import Access, AccessKind, Scop, Statement, union_map
 
@@ -35,6 +35,8 @@ REDUCTIONS = ("keep", "exact", "reassociate")
 
 FLOW_SECONDS = LIMITS.flow_seconds
 LEAST_SECONDS = LIMITS.flow_least_seconds
+FLOW_SHARE = LIMITS.flow_share
+LEAST_SHARE = LIMITS.flow_least_share
 
 
 def analyse(scop: Scop, *, value_based: bool = True, inputs: bool = False, reductions: str = "keep",
@@ -158,7 +160,8 @@ def _answer(schedule: isl.Schedule, arrays: Mapping[str, isl.UnionSet], question
             by_memory: frozenset[str]) -> tuple[isl.UnionMap | None, dict[str, str]]:
     """The dependences of all arrays, and of which of them they are by memory, with the reason.
 
-    What cannot be analysed exactly for flow dependences is not tried again for the others.
+    What cannot be analysed exactly for flow dependences is not tried again for the others.  The analysis leaves most of
+    a budget around to what is by memory, and to the stages behind it.
 
     Parameters
     ----------
@@ -166,12 +169,13 @@ def _answer(schedule: isl.Schedule, arrays: Mapping[str, isl.UnionSet], question
     """
     given_up: dict[str, str] = {}
     found: isl.UnionMap | None = union_map(())
-    left = FLOW_SECONDS
+    left = min(FLOW_SECONDS, FLOW_SHARE * seconds_left())
     for array, instances in arrays.items():
         if array in by_memory:
             continue
         started = time.thread_time()
-        relation, problem = _value_based(schedule, instances, question, operations, max(left, LEAST_SECONDS))
+        least = min(LEAST_SECONDS, LEAST_SHARE * seconds_left())
+        relation, problem = _value_based(schedule, instances, question, operations, max(left, least))
         left -= time.thread_time() - started
         if relation is None:
             given_up[array] = problem

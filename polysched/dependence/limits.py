@@ -18,6 +18,11 @@ class DependenceLimits:
     flow_seconds: float = constant(
         4.0, unit="s", source="of processor time, for all arrays, per kind of dependence, whatever the operations")
     flow_least_seconds: float = constant(0.5, unit="s", source="for an array behind others that took all of it")
+    flow_share: float = constant(
+        0.2, unit="1", source="of the time that a budget around has left, for all arrays: what is by memory afterwards "
+        "took 0.06 s where this ran out of 4, and a region without dependences is lost")
+    flow_least_share: float = constant(
+        0.1, unit="1", source="of that time, for an array behind others that took all of it")
     # carried_values.py
     substituted_statements: int = constant(
         8, unit="statements", source="of a program that is tried; every substitution is an analysis of its own")

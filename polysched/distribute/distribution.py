@@ -180,6 +180,8 @@ def distribute(scop: Scop, axis: str, *, partition: Partition | None = None,
     communication sets, Amarasinghe and Lam, PLDI 1993; distributed loops, Baghdadi et al., "Tiramisu", CGO 2019.
     """
     partition = partition or Partition()
+    if not isinstance(partition, Partition):
+        raise UsageError(f"no partition {partition!r}", hint='for instance Partition(kind="cyclic", ranks=4)')
     whole = with_whole_writes(scop)
     dependences = analyse(whole)
     if dependences.by_memory:

@@ -13,6 +13,9 @@ from polysched.target.constant import constant
 class DistributeLimits:
     """By the module that asks for them."""
 
+    # owners.py
+    most_ranks: int = constant(
+        2 ** 31 - 1, unit="ranks", source="of type `int` in MPI 3.1, section 3.2.2; coordinates in a block, too")
     # steps.py
     most_dimensions: int = constant(4, unit="loops", source="of steps, one inside the other")
     largest_coefficient: int = constant(2, unit="1", source="of an iterator in a step; no program tried needs more")

@@ -5,11 +5,13 @@ Owner computes: an instance runs on the rank that owns its coordinate, and what 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
 import islpy as isl
 
+from polysched.distribute.limits import LIMITS
 from polysched.errors import UsageError
 from polysched.records import dataclass
 from polysched.scop.scop import Scop, Statement
@@ -17,6 +19,7 @@ from polysched.scop.scop import Scop, Statement
 FIRST, END, RANK = "polysched_first", "polysched_end", "polysched_rank"
 TO_FIRST, TO_END, TO_RANK = "polysched_to_first", "polysched_to_end", "polysched_to_rank"
 _OUT, _SET = isl.dim_type.out, isl.dim_type.set
+_NUMBER = re.compile(r"-?[0-9]{1,9}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,11 +45,12 @@ class Partition:
     def __post_init__(self) -> None:
         if self.kind not in ("block", "cyclic", "block-cyclic"):
             raise UsageError(f"no partition {self.kind!r}", hint="one of block, cyclic, block-cyclic")
-        if self.kind != "block" and (self.ranks is None or self.ranks < 1):
+        if (self.kind != "block" or self.ranks is not None) and not _counts(self.ranks):
             raise UsageError(f"a {self.kind} partition is made for a number of ranks", witness=f"ranks={self.ranks}",
-                             hint="give the number; block takes any")
-        if self.block < 1 or (self.block != 1 and self.kind != "block-cyclic"):
-            raise UsageError(f"a {self.kind} partition has no ranges of {self.block}", hint="use block-cyclic")
+                             hint="give the number, an int of C; block needs none")
+        if not _counts(self.block) or (self.block != 1 and self.kind != "block-cyclic"):
+            raise UsageError(f"a {self.kind} partition has no ranges of {self.block}",
+                             hint="block-cyclic has ranges of one or more coordinates")
 
     @property
     def own_names(self) -> tuple[str, ...]:
@@ -83,6 +87,11 @@ class Partition:
         return coordinate % (self.block * ranks) // self.block
 
 
+def _counts(number: object) -> bool:
+    """Whether it is a number of ranks, or of coordinates, that C's `int` holds."""
+    return isinstance(number, int) and not isinstance(number, bool) and 1 <= number <= LIMITS.most_ranks
+
+
 def coordinates(scop: Scop, axis: str, given: Mapping[str, str] | None = None) -> dict[str, isl.Map]:
     """`{ S[i, j] -> [a] }` per statement.
 
@@ -113,8 +122,12 @@ def coordinates(scop: Scop, axis: str, given: Mapping[str, str] | None = None) -
 
 def _refuse_unknown(scop: Scop, given: Mapping[str, str]) -> None:
     names = [s.name for s in scop.statements]
-    if unknown := sorted(set(given) - set(names)):
-        raise UsageError(f"no statement {unknown[0]}", where=scop.name, hint=", ".join(names))
+    for statement, place in given.items():
+        if statement not in names:
+            raise UsageError(f"no statement {statement}", where=scop.name, hint=", ".join(names))
+        if not isinstance(place, str):
+            raise UsageError(f"{statement} cannot run at {place!r}", where=scop.name,
+                             hint="a text: the name of one of its iterators, or a number")
 
 
 def lowest_coordinate(scop: Scop, by_statement: Mapping[str, isl.Map]) -> isl.PwAff:
@@ -137,11 +150,11 @@ def _by_name(statement: Statement, name: str, *, by_hand: bool) -> isl.Map | Non
     if name in statement.iterators:
         at = statement.iterators.index(name)
         return isl.Map.from_aff(isl.Aff.var_on_domain(isl.LocalSpace.from_space(space), _SET, at))
-    if by_hand and name.lstrip("-").isdigit():
+    if by_hand and _NUMBER.fullmatch(name):
         return isl.Map.from_aff(isl.Aff.val_on_domain(isl.LocalSpace.from_space(space), isl.Val(int(name))))
     if by_hand:
         raise UsageError(f"{statement.name} has no iterator {name}",
-                         hint=f"{', '.join(statement.iterators)}, or a number")
+                         hint=f"{', '.join(statement.iterators)}, or a number of at most nine digits")
     return None
 
 

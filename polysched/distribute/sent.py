@@ -72,8 +72,8 @@ class AtSizes:
 
     def __post_init__(self) -> None:
         made = self.distributed.partition.ranks
-        if self.ranks < 1:
-            raise UsageError(f"{self.ranks} ranks run nothing", hint="give one or more")
+        if not isinstance(self.ranks, int) or self.ranks < 1:
+            raise UsageError(f"{self.ranks!r} ranks run nothing", hint="give one or more")
         if made is not None and made != self.ranks:
             raise UsageError(f"the partition is made for {made} ranks, not {self.ranks}",
                              where=self.distributed.scop.name)

@@ -46,7 +46,7 @@ class TimeTile:
     above: int = 0
 
     def __post_init__(self) -> None:
-        if self.steps < 1:
+        if not isinstance(self.steps, int) or self.steps < 1:
             raise UsageError("a time tile has at least one step", witness=str(self.steps))
 
     @property

@@ -28,7 +28,17 @@ class EmitLimits:
 
     # alternatives/memory_ranges.py
     memory_range_operations: int = constant(
-        1_000_000, unit="isl operations", source="for the memory of one array")
+        200_000, unit="isl operations", source="for the memory of one array, and again for bounds that "
+        "take less; five times as many took 0.9 s for a filter behind six conditions, in vain")
+
+    # bodies/extremes.py
+    extremes_operations: int = constant(
+        100_000, unit="isl operations", source="for the first and the last row that a region touches of an array, "
+        "and again for a convex set around all rows")
+    more_extremes: float = constant(
+        1.1, unit="1", source="times the budget in vain before, from which on it is tried again")
+    kept_extremes: int = constant(
+        512, unit="sets", source="of rows whose ends are kept; a file of wavelib asks 163 times")
 
     # alternatives/checked_values.py
     largest_whole: int = constant(8, unit="iterations", source="of a loop of which a check runs all")
@@ -152,6 +162,12 @@ class EmitLimits:
     # nests/independent_rows.py
     jammed_rows_of_several: int = constant(
         4, unit="rows", source="rows side by side where a row has several loops: few enough for the registers")
+
+    # nests/tile_boundaries.py
+    strip_iterations: int = constant(
+        1 << 15, unit="iterations",
+        source="of a lone loop between two looks at the flag: b = 3 a + b in the caches takes 5 us, and 1.04 of the "
+               "time of one loop on a busy machine; 1.06 with 4096")
 
     # nests/strided_loops.py
     strided_copies: int = constant(

@@ -95,7 +95,9 @@ static void polysched_device_give_buffer(void *buffer) { cuMemFree((CUdeviceptr)
 static CUdeviceptr polysched_device_allocate(long rows, long row_elements, size_t element_bytes) {
   CUdeviceptr buffer = 0;
   size_t bytes = rows > 0 && row_elements > 0 ? (size_t)rows * row_elements * element_bytes : 0;
-  polysched_device_check(cuMemAlloc(&buffer, bytes ? bytes : 1), "no memory for a buffer");
+  char what[80];
+  snprintf(what, sizeof what, "no memory for a buffer of %zu bytes", bytes);
+  polysched_device_check(cuMemAlloc(&buffer, bytes ? bytes : 1), what);
   polysched_device_own((void *)(size_t)buffer, polysched_device_give_buffer);
   return buffer;
 }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from polysched.emit_c.c_source import CSource
 from polysched.emit_c.loop_ir.names import taken_names
 from polysched.emit_c.scalar_code.helper_macros import HelperMacros
@@ -10,12 +12,14 @@ from polysched.emit_gpu.arrays import Buffer, buffer_of
 from polysched.emit_gpu.dialect import refuse_unsupported
 from polysched.emit_gpu.host_text import HostPrinter, host_loops
 from polysched.emit_gpu.interface import CUDA, OPENCL, Interface
-from polysched.emit_gpu.kernel_loops import kernel_loops, launch_has_all
+from polysched.emit_gpu.kernel_loops import KernelLoops, kernel_loops, launch_has_all, private_bytes
 from polysched.emit_gpu.kernel_text import Kernel, KernelPrinter, program_text
+from polysched.emit_gpu.limits import LIMITS
 from polysched.emit_gpu.names import device_names
 from polysched.errors import UnsupportedScopError
 from polysched.gpu.mapping import GpuMapping
 from polysched.records import dataclass
+from polysched.scop.scop import Scop
 from polysched.scop.shown import Shown
 from polysched.tiling.tiled_schedule import TiledSchedule
 
@@ -31,6 +35,7 @@ class DeviceSource(Shown):
     source : the region on the host.
     kernels : in the order of their launches.
     interface : the language of the program.
+    notes : a line per kernel whose work items have buffers of their own: how many bytes, and what had no room.
     """
 
     mapping: GpuMapping
@@ -38,6 +43,7 @@ class DeviceSource(Shown):
     source: CSource
     kernels: tuple[Kernel, ...]
     interface: Interface
+    notes: tuple[str, ...] = ()
 
     def headline(self) -> str:
         """For instance `of gemm: 2 kernels, 40 lines of OpenCL C`."""
@@ -101,7 +107,17 @@ def emit(mapping: GpuMapping, interface: Interface) -> DeviceSource:
     in_c = _Program(name=f"polysched_program_{place}", text=program)
     source = _host_source(mapping, buffers, kernels, in_c, interface)
     return DeviceSource(mapping=mapping, program=program, kernels=tuple(kernels.values()), source=source,
-                        interface=interface)
+                        interface=interface, notes=tuple(note for own in loops for note in _notes(scop, own)))
+
+
+def _notes(scop: Scop, loops: KernelLoops) -> Iterator[str]:
+    """What a work item keeps in buffers of its own, beyond what registers of any device hold."""
+    own = sum(private_bytes(scop, loops.loops).values())
+    if own > LIMITS.register_bytes:
+        yield f"{loops.launch.name}: {own} bytes of buffers per work item, more than registers hold"
+    if loops.spilled:
+        yield (f"{loops.launch.name}: {', '.join(loops.spilled)} stay in the device's memory, since buffers of "
+               f"{loops.launch.items} work items in a block have no room for them; --block names fewer")
 
 
 def _on_tensor_cores(mapping: GpuMapping, interface: Interface) -> frozenset[str]:

@@ -100,8 +100,12 @@ def with_temporaries(node: Node, temporaries: Sequence[Temporary]) -> Node:
 
 def is_shared(node: Node, coordinates: frozenset[str]) -> bool:
     """Whether all points run the same loops, without a condition on any of them."""
-    found = [own for own in walk_nodes(node) if isinstance(own, For | If | Let)]
-    return any(isinstance(own, For) for own in found) and not any(_forms(own) & coordinates for own in found)
+    return any(isinstance(own, For) for own in walk_nodes(node)) and has_no_forms(node, coordinates)
+
+
+def has_no_forms(node: Node, coordinates: frozenset[str]) -> bool:
+    """Whether no loop, condition or variable changes with a coordinate."""
+    return not any(_forms(own) & coordinates for own in walk_nodes(node) if isinstance(own, For | If | Let))
 
 
 def _forms(node: For | If | Let) -> frozenset[str]:

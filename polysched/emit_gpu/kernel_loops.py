@@ -2,25 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from math import prod
+
 import islpy as isl
 
 from polysched.dependence.dependences import DependenceKind
 from polysched.dependence.legality import Active, carrier
-from polysched.emit_c.loop_ir.index import Linear
-from polysched.emit_c.loop_ir.loops import Node
+from polysched.emit_c.loop_ir.index import Linear, variables
+from polysched.emit_c.loop_ir.loops import If, Node
+from polysched.emit_c.loop_ir.traversal import walk_nodes
 from polysched.emit_c.loop_ir.whole_tiles import with_whole_tiles
 from polysched.emit_c.nests.array_contraction import contract, contracted
 from polysched.emit_gpu.fixed_values import bounds, launched_at, outer_bounds, within_values
 from polysched.emit_gpu.item_points import points_of
 from polysched.emit_gpu.limits import LIMITS
 from polysched.emit_gpu.names import DeviceNames
-from polysched.emit_gpu.phases import ItemInstances, PhaseLoops, generated, item_loops, phase_loops, phase_names
+from polysched.emit_gpu.phases import (
+    ItemInstances,
+    PhaseLoops,
+    gains_whole_blocks,
+    generated,
+    item_loops,
+    phase_loops,
+    phase_names,
+)
 from polysched.emit_gpu.time_tile_loops import TimeTileLoops, time_tile_loops
 from polysched.gpu.bands import values_of
 from polysched.gpu.instances import fixed, image_of
 from polysched.gpu.mapping import GpuMapping, Launch, Phase
 from polysched.gpu.staging import Names
 from polysched.records import dataclass
+from polysched.scop.scop import Scop
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -35,6 +48,7 @@ class KernelLoops:
     firsts, counts : names for the least value of each coordinate, and for how many there are.
     ranges : the least value of each coordinate in one launch, and one past the last.
     private : arrays that became variables of the work item.
+    spilled : those that stay in the device's memory, since not all fit together.
     places : names of the places of blocks and tiles, where there are phases.
     phases : the loops in parts, where a block shares memory.
     tiles : what a block runs, where the launch has several steps.
@@ -48,6 +62,7 @@ class KernelLoops:
     counts: tuple[str, ...]
     ranges: tuple[tuple[Linear, Linear], ...]
     private: frozenset[str]
+    spilled: tuple[str, ...] = ()
     places: Names | None = None
     phases: tuple[PhaseLoops, ...] = ()
     tiles: TimeTileLoops | None = None
@@ -72,21 +87,42 @@ def kernel_loops(mapping: GpuMapping, launch: Launch, names: DeviceNames) -> Ker
                                                                inside=inside, runs=runs))
     loops = generated(mapping, inside, within_values(launch, coordinates, runs, outside), names)
     private = {a: names.arrays[a] for a in private_arrays(mapping, launch)}
-    loops = contract(loops, mapping.schedule.dependences, inside.params().intersect(context), private,
-                     buffer_bytes=LIMITS.largest_private_bytes, lasting_bytes=LIMITS.largest_private_bytes)
-    if contracted(loops):
-        loops = with_whole_tiles(loops)
+    loops, spilled = _with_private(mapping, launch, loops, private, inside.params().intersect(context))
     assert not (private and launch.points), "a launch with temporaries has no points"
-    places = None if private else _places(launch, host, coordinates, names)
+    places = None if private else _places(mapping, launch, loops, host, coordinates, names)
     phases = () if places is None else phase_loops(mapping, launch, names, places)
     if places is not None and not phases:
-        item = ItemInstances(launch=launch, phase=Phase(domain=launch.domain), inside=inside, places=places, runs=runs)
+        begin = within_values(launch, places.firsts, runs, outside, launch.edges)
+        item = ItemInstances(launch=launch, phase=Phase(domain=launch.domain), inside=inside, places=places, runs=begin)
         loops = _of_points(mapping, item, loops, names)
     return KernelLoops(launch=launch, loops=loops, host=host, coordinates=coordinates, phases=phases,
-                       places=places if phases or launch.points else None,
+                       places=_used(places, launch, phases, loops),
                        ranges=tuple(bounds(image_of(outside, c), runs) for c in launch.coordinates),
                        firsts=_fresh("first", coordinates, names), counts=_fresh("count", coordinates, names),
-                       private=frozenset(contracted(loops)))
+                       private=frozenset(contracted(loops)), spilled=spilled)
+
+
+def _with_private(mapping: GpuMapping, launch: Launch, loops: Node, private: Mapping[str, str],
+                  context: isl.Set) -> tuple[Node, tuple[str, ...]]:
+    """The loops with temporaries as variables of the work item, and those for which there was no room.
+
+    The largest of those that do not fit together stay in the device's memory.
+    """
+    most = min(LIMITS.private_bytes, LIMITS.block_private_bytes // max(launch.items, 1))
+    names, spilled = dict(private), list[str]()
+    while True:
+        made = contract(loops, mapping.schedule.dependences, context, names,
+                        buffer_bytes=LIMITS.largest_private_bytes, lasting_bytes=LIMITS.largest_private_bytes)
+        sizes = private_bytes(mapping.scop, made)
+        if sum(sizes.values()) <= most:
+            return (with_whole_tiles(made) if sizes else made), tuple(spilled)
+        spilled.append(max(sizes, key=lambda array: sizes[array]))
+        del names[spilled[-1]]
+
+
+def private_bytes(scop: Scop, loops: Node) -> dict[str, int]:
+    """The bytes of each temporary that is a variable of the work item."""
+    return {name: prod(own.extents) * scop.array(name).dtype.bytes for name, own in contracted(loops).items()}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -115,15 +151,29 @@ def _fresh(what: str, coordinates: tuple[str, ...], names: DeviceNames) -> tuple
     return tuple(names.taken.fresh(f"{what}_{own}") for own in coordinates)
 
 
-def _places(launch: Launch, host: tuple[str, ...], coordinates: tuple[str, ...], names: DeviceNames) -> Names | None:
-    """Names for where blocks begin, if the loops of the launch have a use for them."""
-    return phase_names(host, coordinates, names) if launch.phases or launch.points else None
+def _places(mapping: GpuMapping, launch: Launch, loops: Node, host: tuple[str, ...], coordinates: tuple[str, ...],
+            names: DeviceNames) -> Names | None:
+    """Names for where blocks begin, if the loops of the launch may have a use for them."""
+    used = launch.phases or launch.points or gains_whole_blocks(mapping, loops, frozenset(coordinates))
+    return phase_names(host, coordinates, names) if used else None
 
 
 def _of_points(mapping: GpuMapping, item: ItemInstances, loops: Node, names: DeviceNames) -> Node:
-    """The loops of all points of a launch without phases; as they are where it has one."""
+    """The loops of all points of a launch without phases; as they are where one point has no use for its block."""
     points = points_of(item.launch, item.places.coordinates)
-    return item_loops(mapping, item, points, [()] * len(points), names) if len(points) > 1 else loops
+    made = item_loops(mapping, item, points, [()] * len(points), names)
+    return made if len(points) > 1 or _uses(made, item.places) else loops
+
+
+def _used(places: Names | None, launch: Launch, phases: tuple[PhaseLoops, ...], loops: Node) -> Names | None:
+    """The names for where blocks begin, where anything asks for them."""
+    return places if phases or launch.points or _uses(loops, places) else None
+
+
+def _uses(loops: Node, places: Names | None) -> bool:
+    """Whether a condition asks where the block begins."""
+    return places is not None and any(isinstance(own, If) and variables(own.condition).intersection(places.firsts)
+                                      for own in walk_nodes(loops))
 
 
 def private_arrays(mapping: GpuMapping, launch: Launch) -> tuple[str, ...]:

@@ -15,11 +15,23 @@ class EmitGpuLimits:
         1 << 15, unit="bytes", source="of a temporary of one work item; a device's local memory has more (CUDA C++ "
                                       "Programming Guide, Technical Specifications: 512 KB)")
 
+    private_bytes: int = constant(
+        1 << 19, unit="bytes", source="of all temporaries of one work item; CUDA C++ Programming Guide, Technical "
+                                      "Specifications: local memory of a thread")
+    block_private_bytes: int = constant(
+        1 << 22, unit="bytes", source="the same of all work items of a block, which PoCL puts on a thread's stack: "
+                                      "half of the 8 MB that Linux gives it; beyond, it crashed")
+
     # body_text.py
     unrolled_iterations: int = constant(
         32, unit="iterations", source="of an innermost loop over elements of a work item that become copies of its "
                                       "body: eight registers of four doubles; 16 x 32 of a product take 0.6 of the "
                                       "time on PoCL (experiments/block_programs)")
+
+    # emission.py
+    register_bytes: int = constant(
+        1020, unit="bytes", source="of 255 registers, the most of a thread; CUDA C++ Programming Guide, Technical "
+                                   "Specifications")
 
     # staged_copies.py
     vector_bytes: int = constant(

@@ -17,9 +17,12 @@ typedef cl_mem polysched_device_buffer;
 static cl_context polysched_device_context;
 static cl_command_queue polysched_device_queue;
 static cl_device_id polysched_device_chosen;
+static int polysched_device_failed;
 static void polysched_device_check(cl_int status, const char *what) {
   if (status == CL_SUCCESS) return;
-  snprintf(polysched_device_problem, sizeof polysched_device_problem, "OpenCL error %d: %s", (int)status, what);
+  snprintf(polysched_device_problem, sizeof polysched_device_problem, "OpenCL error %d: %s%s", (int)status, what,
+           polysched_device_failed ? "; a kernel of this process failed before, and not all devices survive that" : "");
+  polysched_device_failed |= strcmp(what, "a kernel failed") == 0;
   polysched_device_fail();
 }
 static int polysched_device_named(const char *wanted, const char *name) { return !wanted || strstr(name, wanted); }
@@ -45,16 +48,18 @@ static int polysched_device_choose(cl_device_type type) {
 }
 static void polysched_device_start(void) {
   cl_int status;
-  if (polysched_device_context) return;
+  if (polysched_device_queue) return;
 #ifdef POLYSCHED_OPENCL_HOME
   setenv("PYOPENCL_HOME", POLYSCHED_OPENCL_HOME, 0);   /* where a wheel's loader finds the drivers of wheels */
 #endif
-  if (!polysched_device_choose(CL_DEVICE_TYPE_GPU) && !polysched_device_choose(CL_DEVICE_TYPE_ALL)) {
-    polysched_device_refuse("no OpenCL device; install a driver, for instance pocl-opencl-icd, "
-                            "or pip install 'polysched[opencl]'");
+  if (!polysched_device_context) {
+    if (!polysched_device_choose(CL_DEVICE_TYPE_GPU) && !polysched_device_choose(CL_DEVICE_TYPE_ALL)) {
+      polysched_device_refuse("no OpenCL device; install a driver, for instance pocl-opencl-icd, "
+                              "or pip install 'polysched[opencl]'");
+    }
+    polysched_device_context = clCreateContext(NULL, 1, &polysched_device_chosen, NULL, NULL, &status);
+    polysched_device_check(status, "no context");
   }
-  polysched_device_context = clCreateContext(NULL, 1, &polysched_device_chosen, NULL, NULL, &status);
-  polysched_device_check(status, "no context");
   polysched_device_queue = clCreateCommandQueue(polysched_device_context, polysched_device_chosen, 0, &status);
   polysched_device_check(status, "no queue");
 }
@@ -75,7 +80,25 @@ static polysched_device_program polysched_device_built(const char *text) {
   return program;
 }
 static void polysched_device_give_kernel(void *kernel) { clReleaseKernel((cl_kernel)kernel); }
-static void polysched_device_give_buffer(void *buffer) { clReleaseMemObject((cl_mem)buffer); }
+static size_t polysched_device_bytes;   /* of all buffers of this process */
+static void polysched_device_give_buffer(void *buffer) {
+  size_t bytes = 0;
+  clGetMemObjectInfo((cl_mem)buffer, CL_MEM_SIZE, sizeof bytes, &bytes, NULL);
+  __atomic_sub_fetch(&polysched_device_bytes, bytes, __ATOMIC_RELAXED);
+  clReleaseMemObject((cl_mem)buffer);
+}
+/* Some devices say at a kernel only that buffers do not fit. */
+static void polysched_device_room(size_t bytes) {
+  cl_ulong all = 0, most = 0;
+  size_t held = __atomic_load_n(&polysched_device_bytes, __ATOMIC_RELAXED);
+  char what[256];
+  clGetDeviceInfo(polysched_device_chosen, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof all, &all, NULL);
+  clGetDeviceInfo(polysched_device_chosen, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof most, &most, NULL);
+  if (bytes <= most && bytes <= all && held <= all - bytes) return;
+  snprintf(what, sizeof what, "no memory for a buffer of %zu bytes beside %zu in use: the device has %llu, and %llu at "
+           "most for one buffer", bytes, held, (unsigned long long)all, (unsigned long long)most);
+  polysched_device_refuse(what);
+}
 /* Kernels of the calling thread alone: no two threads may set arguments of one kernel object (clSetKernelArg). */
 static void polysched_device_build(cl_program *program, cl_kernel *kernels, int count, const char *text,
                                const char *const *names) {
@@ -94,8 +117,10 @@ static void polysched_device_build(cl_program *program, cl_kernel *kernels, int 
 static cl_mem polysched_device_allocate(long rows, long row_elements, size_t element_bytes) {
   cl_int status;
   size_t bytes = rows > 0 && row_elements > 0 ? (size_t)rows * row_elements * element_bytes : 0;
+  polysched_device_room(bytes);
   cl_mem buffer = clCreateBuffer(polysched_device_context, CL_MEM_READ_WRITE, bytes ? bytes : 1, NULL, &status);
   polysched_device_check(status, "no memory for a buffer");
+  __atomic_add_fetch(&polysched_device_bytes, bytes ? bytes : 1, __ATOMIC_RELAXED);
   polysched_device_own(buffer, polysched_device_give_buffer);
   return buffer;
 }
@@ -149,7 +174,7 @@ static void polysched_device_launch(cl_kernel *kernel, cl_uint dimensions, const
 static void polysched_device_release(cl_mem buffer) {
   polysched_device_check(clFinish(polysched_device_queue), "a kernel failed");
   polysched_device_disown(buffer);
-  clReleaseMemObject(buffer);
+  polysched_device_give_buffer(buffer);
 }
 static inline void polysched_device_drop(cl_mem buffer, const void *host) {
   (void)host;

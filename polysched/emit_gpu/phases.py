@@ -12,12 +12,20 @@ from polysched.emit_c.generation.ast_reader import read_ast, read_function
 from polysched.emit_c.generation.unit_steps import count_by_one
 from polysched.emit_c.generation.unskewing import unskew
 from polysched.emit_c.loop_ir.index import Condition, Linear, constant, substitute, substitute_condition, variable
-from polysched.emit_c.loop_ir.loops import If, Node, Temporary
+from polysched.emit_c.loop_ir.loops import For, If, Node, Temporary
 from polysched.emit_c.loop_ir.names import name_loops
 from polysched.emit_c.loop_ir.subscripts import linear_form
-from polysched.emit_c.loop_ir.traversal import block
+from polysched.emit_c.loop_ir.traversal import block, walk_nodes
 from polysched.emit_gpu.fixed_values import bounds, launched_at, when, within_values
-from polysched.emit_gpu.item_points import Point, full_blocks, is_shared, jammed, points_of, with_temporaries
+from polysched.emit_gpu.item_points import (
+    Point,
+    full_blocks,
+    has_no_forms,
+    is_shared,
+    jammed,
+    points_of,
+    with_temporaries,
+)
 from polysched.emit_gpu.limits import LIMITS
 from polysched.emit_gpu.names import DeviceNames
 from polysched.emit_gpu.tensor_cores.loops import TensorLoops, tensor_loops
@@ -155,7 +163,8 @@ def item_loops(mapping: GpuMapping, item: ItemInstances, points: Sequence[Point]
                held: Sequence[tuple[Temporary, ...]], names: DeviceNames) -> Node:
     """The loops of all points of a work item.
 
-    A block whose points all run has loops of its own, without conditions, in which all points share each step.
+    A block whose points all run has loops of its own, without conditions, in which all points share each step, or whose
+    work items a device runs in lanes.
 
     Raises
     ------
@@ -168,7 +177,7 @@ def item_loops(mapping: GpuMapping, item: ItemInstances, points: Sequence[Point]
         return jammed(node, points, coordinates, held)
 
     one = generated(mapping, item.inside, known, names)
-    if len(points) == 1 or is_shared(one, coordinates):
+    if is_shared(one, coordinates) or (len(points) == 1 and not gains_whole_blocks(mapping, one, coordinates)):
         return of_points(one)
     full = full_blocks(item.launch, item.phase, item.places)
     known_full = known.intersect(full)
@@ -176,9 +185,16 @@ def item_loops(mapping: GpuMapping, item: ItemInstances, points: Sequence[Point]
         return of_points(one)
     whole = generated(mapping, item.inside, known_full, names)
     condition = when(full, item.runs)
-    if condition is None or not is_shared(whole, coordinates):
+    if condition is None or not (has_no_forms(whole, coordinates) if len(points) == 1
+                                 else is_shared(whole, coordinates)):
         return of_points(one)
     return If(condition, of_points(whole), of_points(one))
+
+
+def gains_whole_blocks(mapping: GpuMapping, one: Node, coordinates: frozenset[str]) -> bool:
+    """Whether a block without conditions becomes vectors: a device's loop over work items around no other loop."""
+    return (all(gpu.loops_over_items for gpu in mapping.gpus) and not has_no_forms(one, coordinates)
+            and not any(isinstance(own, For) for own in walk_nodes(one)))
 
 
 def in_block(launch: Launch, places: Names, runs: isl.Set) -> isl.Set:

@@ -13,6 +13,7 @@ from polysched.records import dataclass
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from polysched.experiment.claims import Claim
     from polysched.experiment.record import Record
 
 Report: TypeAlias = Callable[[str], None]
@@ -68,6 +69,11 @@ def _no_arguments(group: argparse._ArgumentGroup) -> None:
     """An experiment without options of its own."""
 
 
+def _no_claims(records: Sequence[Record]) -> Sequence[Claim]:
+    """An experiment that repeats no publication."""
+    return ()
+
+
 def _no_objection(records: Sequence[Record]) -> str:
     """An experiment whose finding is no matter of right or wrong."""
     return ""
@@ -89,6 +95,7 @@ class Experiment:
     times_calls : it times calls, pinned and with cold caches where `Settings.pin` and `Settings.cold_cache` say so; the
         driver then has the options for that.
     verdict : why the run is a failure; empty when it is not.
+    claims : what a publication states beside our results; shown behind the table.
     """
 
     cases: Callable[[Settings], Sequence[Case]]
@@ -99,3 +106,4 @@ class Experiment:
     local_options: tuple[str, ...] = ()
     times_calls: bool = False
     verdict: Callable[[Sequence[Record]], str] = _no_objection
+    claims: Callable[[Sequence[Record]], Sequence[Claim]] = _no_claims

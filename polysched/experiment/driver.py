@@ -12,8 +12,9 @@ from typing import TypeVar
 
 from polysched.errors import RunFailedError, UsageError, WrongResultError
 from polysched.experiment.case_run import LARGEST_FILE_BYTES, CaseRequest, digest_of, run_case
+from polysched.experiment.claims import claims_table
 from polysched.experiment.definition import Case, Experiment, Settings
-from polysched.experiment.folders import Found, find, load
+from polysched.experiment.folders import RESULTS, Found, find, load
 from polysched.experiment.progress import CaseProgress, case_progress
 from polysched.experiment.record import Record, append, key_of, machines_of, read
 from polysched.measure.processes.isolation import Limits
@@ -44,8 +45,10 @@ def run_experiment(name: str, argv: Sequence[str], *,
     experiment = load(found.folder)
     arguments = make_parser(found, experiment, parser_class).parse_args(argv)
     settings = make_settings(found, experiment, arguments)
-    results = arguments.results or Path(f"{found.folder.name}.jsonl")
     showing = arguments.show and not arguments.list
+    results = arguments.results or Path(f"{found.folder.name}.jsonl")
+    if showing and arguments.results is None and not results.exists():
+        results = committed(found, results, arguments)
     held = (Case(name=record.case) for record in read(results, experiment=found.name)) if showing else ()
     every = tuple(held) if showing else cases_of(experiment, settings)
     cases = select(every, arguments.only)
@@ -60,6 +63,20 @@ def run_experiment(name: str, argv: Sequence[str], *,
         print(f"polysched: {len(cases)} of {len(every)} cases: the table and its verdict are about these alone",
               file=sys.stderr)
     return judge(experiment, records)
+
+
+def committed(found: Found, own: Path, arguments: argparse.Namespace) -> Path:
+    """The results beside the experiment, which are shown where the current folder has none; said, with the machines."""
+    path = found.folder / RESULTS
+    if not path.exists():
+        return own
+    if not arguments.any_machine:
+        arguments.any_machine = True
+        if not arguments.quiet:
+            machines = "; ".join(machines_of(read(path, experiment=found.name)))
+            print(f"polysched: there is no {own} here: shown are the committed results, measured on {machines}",
+                  file=sys.stderr)
+    return path
 
 
 def make_parser(found: Found, experiment: Experiment,
@@ -90,7 +107,8 @@ def add_common(parser: argparse.ArgumentParser, found: Found) -> None:
     parser.add_argument("--results", type=Path, metavar="FILE.jsonl",
                         help=f"where records are added (default: {found.folder.name}.jsonl in the current folder)")
     parser.add_argument("--resume", action="store_true", help="do not measure again what the results file holds")
-    parser.add_argument("--show", action="store_true", help="measure nothing: table and plot of the results file")
+    parser.add_argument("--show", action="store_true", help="measure nothing: table and plot of the results file, or "
+                        "of the committed results where there is none")
     parser.add_argument("--any-machine", action="store_true", help="show results of several machines together")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="write the plot (svg, pdf or png; needs matplotlib: "
                                                                   "pip install 'polysched[plot]')")
@@ -239,6 +257,8 @@ def show(experiment: Experiment, records: Sequence[Record], arguments: argparse.
     good = [r for r in records if r.done]
     if good:
         print(experiment.table(good))
+        if claims := experiment.claims(good):
+            print(f"\n{claims_table(claims)}")
     for record in records:
         if not record.done:
             print(f"{record.case}: {record.status}: {record.problem}")

@@ -11,13 +11,13 @@ from pathlib import Path
 
 from polysched.errors import OutputError, PolyschedError
 from polysched.experiment.driver import cases_of, make_parser, make_settings, run_experiment, select, unmeasured
-from polysched.experiment.folders import Found, load, missing
+from polysched.experiment.folders import RESULTS, Found, load, missing
 from polysched.experiment.tables import markdown_table
 from polysched.records import dataclass
 
 logger = logging.getLogger(__name__)
 
-RESULTS, PLOT = "results.jsonl", "plot.svg"
+PLOT = "plot.svg"
 NO_TOLERANCE = "not said"
 LONGEST_WITNESS = 120
 """Characters of a witness in the table."""

@@ -23,6 +23,8 @@ from polysched.records import dataclass
 
 CONFIG = "experiment.toml"
 RUN = "run.py"
+RESULTS = "results.jsonl"
+"""What the committed results of an experiment are called, and those of a run of all."""
 PREFIX = "polysched_experiment_"
 _REQUIREMENT = re.compile(r"([\w.-]+).*\bextra == [\"']([\w-]+)[\"']")
 _LOADED_FROM: set[str] = set()

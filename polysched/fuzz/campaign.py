@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,7 +19,8 @@ from polysched.fuzz.checking import Finding
 from polysched.fuzz.generator import Shape
 from polysched.fuzz.kinds import AFFINE, PROGRAM_KINDS
 from polysched.fuzz.time_limit import place_of_end
-from polysched.measure.processes.isolation import ChildEnd, Limits, run_isolated
+from polysched.measure.processes.chunks import run_chunks
+from polysched.measure.processes.isolation import ChildEnd, Limits, Stop, run_isolated
 from polysched.records import dataclass
 
 WORKER = "polysched.fuzz.worker"
@@ -104,34 +104,33 @@ def run_campaign(options: CampaignOptions, *, on_result: Callable[[ProgramResult
     Parameters
     ----------
     on_result : called for every program as its chunk ends.
+
+    Raises
+    ------
+    KeyboardInterrupt : behind `on_result` of everything that was found.
     """
     last = options.seed + options.count
     chunks = [tuple(range(first, min(first + options.chunk, last)))
               for first in range(options.seed, last, options.chunk)]
-    results: list[ProgramResult] = []
-    with ThreadPoolExecutor(options.jobs) as pool:
-        for chunk in pool.map(lambda seeds: list(_check_chunk(seeds, options)), chunks):
-            results += chunk
-            for result in chunk if on_result else ():
-                on_result(result) if on_result else None
-    return results
+    return run_chunks(chunks, lambda seeds, stop: _check_chunk(seeds, options, stop), jobs=options.jobs,
+                      on_result=on_result)
 
 
-def _check_chunk(seeds: Sequence[int], options: CampaignOptions) -> Iterator[ProgramResult]:
+def _check_chunk(seeds: Sequence[int], options: CampaignOptions, stop: Stop) -> Iterator[ProgramResult]:
     """The results of a chunk; a program that ends its child is taken out and the others go on."""
     left = list(seeds)
     while left:
         end, place = _worker({"check": left, "shape": options.shape_request, "programs": options.programs,
                               "budget_seconds": options.limit_seconds},
-                             max(LEAST_CHECK_SECONDS, CHECK_FACTOR * options.limit_seconds), options)
+                             max(LEAST_CHECK_SECONDS, CHECK_FACTOR * options.limit_seconds), options, stop)
         done = [_result(report["result"]) for report in end.reports if "result" in report]
-        if done:
+        if done or stop.is_set():
             yield from done
             return
         culprit = next((r["seed"] for r in reversed(end.reports) if "seed" in r), left[0])
         if culprit is None and len(left) > 1:
             for seed in left:
-                yield from _check_chunk([seed], options)
+                yield from _check_chunk([seed], options, stop)
             return
         culprit = left[0] if culprit is None else culprit
         yield ProgramResult(seed=culprit, seconds=end.seconds, findings=(_ended_early(culprit, end, place, options),))
@@ -148,11 +147,12 @@ def _ended_early(seed: int, end: ChildEnd, place: str, options: CampaignOptions)
                    detail=f"{end.describe()} {end.error_output[-400:]}".strip())
 
 
-def _worker(request: Mapping[str, Any], seconds: float, options: CampaignOptions) -> tuple[ChildEnd, str]:
+def _worker(request: Mapping[str, Any], seconds: float, options: CampaignOptions,
+            stop: Stop | None = None) -> tuple[ChildEnd, str]:
     """How a child ended, and, when its own watchdog ended it, where it was then."""
     with TemporaryDirectory(prefix="polysched-fuzz-") as folder:
         limits = Limits(seconds=seconds, memory_bytes=options.limit_bytes)
-        end = run_isolated(WORKER, request, folder=Path(folder), limits=limits)
+        end = run_isolated(WORKER, request, folder=Path(folder), limits=limits, stop=stop)
         return end, place_of_end(Path(folder))
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -31,7 +30,8 @@ from polysched.graph.passes.control import resolve_control
 from polysched.graph.passes.registry import PASSES, GraphPass
 from polysched.graph.values.graph import Graph
 from polysched.graph.values.text import to_text
-from polysched.measure.processes.isolation import ChildEnd, End, Limits, run_isolated
+from polysched.measure.processes.chunks import run_chunks
+from polysched.measure.processes.isolation import ChildEnd, End, Limits, Stop, run_isolated
 from polysched.model.compiling import compile_graph
 from polysched.model.verification import Arrays, check
 from polysched.pipeline.options import PipelineOptions
@@ -187,39 +187,45 @@ def run_graphs(options: GraphCampaign, *, on_record: Callable[[GraphRecord], Non
     Parameters
     ----------
     on_record : called for every graph as its chunk ends.
+
+    Raises
+    ------
+    KeyboardInterrupt : behind `on_record` of everything that was found.
     """
     last = options.seed + options.count
     chunks = [range(first, min(first + options.chunk, last)) for first in range(options.seed, last, options.chunk)]
 
-    records: list[GraphRecord] = []
-    with ThreadPoolExecutor(options.jobs) as pool:
-        for found in pool.map(lambda seeds: list(_chunk(seeds, options)), chunks):
-            chunk = [replace(record, drawn=options.drawn) for record in found]
-            records += chunk
-            for record in chunk if on_record else ():
-                on_record(record) if on_record else None
-    return records
+    def drawn(seeds: range, stop: Stop) -> Iterator[GraphRecord]:
+        return (replace(record, drawn=options.drawn) for record in _chunk(seeds, options, stop))
+
+    return run_chunks(chunks, drawn, jobs=options.jobs, on_result=on_record)
 
 
-def _chunk(seeds: range, options: GraphCampaign) -> Iterator[GraphRecord]:
+def _chunk(seeds: range, options: GraphCampaign, stop: Stop) -> Iterator[GraphRecord]:
     """The records of some graphs: one that ends its child is taken out, and a new child takes the rest."""
     left = list(seeds)
     while left:
-        done, end = _checked(left, options, options.limit_seconds)
+        done, end = _checked(left, options, options.limit_seconds, stop)
         yield from done
         left = left[len(done):]
+        if stop.is_set():
+            return
         if left:
             seed, alone = left.pop(0), list[GraphRecord]()
             if end.end is End.HUNG:
-                alone, end = _checked([seed], options, options.limit_seconds * options.patience)
+                alone, end = _checked([seed], options, options.limit_seconds * options.patience, stop)
+                if stop.is_set() and not alone:
+                    return
             yield alone[0] if alone else _ended(seed, end)
 
 
-def _checked(seeds: Sequence[int], options: GraphCampaign, seconds: float) -> tuple[list[GraphRecord], ChildEnd]:
+def _checked(seeds: Sequence[int], options: GraphCampaign, seconds: float,
+             stop: Stop) -> tuple[list[GraphRecord], ChildEnd]:
     """What a child said of some graphs before it ended, and how it did."""
     with TemporaryDirectory(prefix="polysched-fuzz-") as folder:
         limits = Limits(seconds=seconds, memory_bytes=options.limit_bytes)
-        end = run_isolated(WORKER, {"check": list(seeds), "drawn": options.drawn}, folder=Path(folder), limits=limits)
+        end = run_isolated(WORKER, {"check": list(seeds), "drawn": options.drawn}, folder=Path(folder), limits=limits,
+                           stop=stop)
     return [GraphRecord(**report["result"]) for report in end.reports if "result" in report], end
 
 

@@ -1,5 +1,5 @@
-"""More that random graphs have: quantised products, scatters, pads, sorting, normalisations, control flow that depends
-on data, and open sizes.
+"""More that random graphs have: quantised products, scatters, pads, sorting, normalisations, recurrent cells, control
+flow that depends on data, and open sizes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from polysched.graph.evaluation.inference import infer
 from polysched.graph.values.graph import Attribute, Graph, Node
 from polysched.graph.values.sizes import Size
 from polysched.graph.values.types import TensorType
-from polysched.scop.dtypes import BOOL, FLOAT32, INT8, UINT8
+from polysched.scop.dtypes import BOOL, FLOAT32, INT8, INT32, UINT8
 
 
 def _floats(own: TensorType) -> bool:
@@ -30,7 +30,8 @@ class Wide(Drawing):
     def wide(self) -> tuple[Callable[[], None], ...]:
         """All of them."""
         return (self.quantise, self.whole_product, self.scatter, self.pad, self.first, self.repeat, self.normalise,
-                self.branch_on_data, self.loop_on_data, self.scan, self.parts, self.elements)
+                self.branch_on_data, self.loop_on_data, self.scan, self.parts, self.elements, self.recurrence,
+                self.resize, self.round_in_rounds)
 
     @property
     def rng(self) -> np.random.Generator:
@@ -105,10 +106,76 @@ class Wide(Drawing):
         own = self.inference.types[x]
         scale, bias, mean, variance = (self.constant(self.rng.uniform(0.5, 1.5, own.extents[1]), own.dtype)
                                        for _ in range(4))
-        if self.draw.random() < 0.5:
+        way = self.draw.randrange(5)
+        if way == 0:
             self.add("BatchNormalization", x, scale, bias, mean, variance)
-        else:
+        elif way == 1:
             self.add("InstanceNormalization", x, scale, bias, epsilon=0.1)
+        elif way == 2:
+            groups = self.draw.choice([g for g in range(1, own.extents[1] + 1) if own.extents[1] % g == 0])
+            self.add("GroupNormalization", x, scale, bias, num_groups=groups, epsilon=0.1)
+        elif way == 3:
+            axes = tuple(self.draw.sample(range(own.rank), self.draw.randint(1, own.rank)))
+            self.add("MeanVarianceNormalization", x, axes=axes)
+        else:
+            axis = self.draw.randrange(own.rank)
+            weights = [self.constant(self.rng.uniform(0.5, 1.5, own.extents[axis:]), own.dtype) for _ in range(2)]
+            self.add("LayerNormalization", x, *weights, axis=axis - self.draw.choice((0, own.rank)), epsilon=0.1,
+                     results=self.draw.choice((1, 3)))
+
+    def recurrence(self) -> None:
+        """A recurrent cell over a few steps, or over an open number of them."""
+        x = self.any(lambda t: _floats(t) and t.rank == 3)
+        if x is None:
+            return
+        own, hidden = self.inference.types[x], self.draw.randint(1, 3)
+        op = self.draw.choice(("RNN", "GRU", "LSTM"))
+        direction = self.draw.choice(("forward", "reverse", "bidirectional"))
+        first, gates, both = self.draw.randint(0, 1), {"RNN": 1, "GRU": 3, "LSTM": 4}[op], direction == "bidirectional"
+        weights = [self.constant(self.rng.normal(size=(1 + both, *shape)) / 4, own.dtype) for shape in (
+            (gates * hidden, own.extents[2]), (gates * hidden, hidden), (2 * gates * hidden,))]
+        steps, batch = own.extents[first], own.extents[1 - first]
+        lengths = self.constant(self.rng.integers(0, steps + 1, batch), INT32) if self.draw.random() < 0.3 else ""
+        self.add(op, x, *weights, *([lengths] if lengths else []), direction=direction, layout=first,
+                 hidden_size=hidden, results=3 if op == "LSTM" else 2)
+
+    def resize(self) -> None:
+        """Elements between others."""
+        x = self.any(lambda t: _floats(t) and t.rank > 0)
+        if x is None:
+            return
+        axis = self.draw.randrange(self.inference.types[x].rank)
+        mode, place = self.draw.choice(("nearest", "linear", "cubic")), self.draw.choice(("half_pixel", "asymmetric"))
+        scale = self.constant([self.draw.choice((0.5, 1.5, 2.0))], FLOAT32)
+        self.add("Resize", x, "", scale, axes=(axis,), mode=mode, coordinate_transformation_mode=place,
+                 nearest_mode=self.draw.choice(("floor", "round_prefer_ceil")))
+
+    def round_in_rounds(self) -> None:
+        """A loop in a loop, whose inner rounds end by data, and a branch behind it."""
+        x = self.any(_floats)
+        if x is None:
+            return
+        number, own = len(self.nodes), self.inference.types[x]
+        below = self.constant(self.draw.choice((-10.0, 0.7, 10.0)), own.dtype)
+        inner, outer, twice = self.constant(self.draw.randint(1, 3)), self.constant(2), self.constant(True, BOOL)
+        nodes, names = self.chain(f"in{number}", f"inner{number}")
+        top, on = f"top{number}", f"on{number}"
+        nodes += [Node.of("ReduceMax", (names[-1],), (top,), {"keepdims": 0}), Node.of("Less", (top, below), (on,))]
+        body = Graph(name="inner", inputs=(), parameters=(f"j{number}", f"go{number}", f"in{number}"),
+                     nodes=tuple(nodes), outputs=(on, names[-1]))
+        made, kept = f"made{number}", f"kept{number}"
+        again = Node(op="Loop", inputs=(inner, twice, f"out{number}"), outputs=(made,), regions=(body,))
+        sides = []
+        for side in ("yes", "no"):
+            own_nodes, values = self.chain(made, f"{side}{number}")
+            sides.append(Graph(name=side, inputs=(), nodes=tuple(own_nodes), outputs=(values[-1],)))
+        rest = [Node.of("ReduceMin", (made,), (f"least{number}",), {"keepdims": 0}),
+                Node.of("Less", (f"least{number}", below), (f"is{number}",)),
+                Node(op="If", inputs=(f"is{number}",), outputs=(kept,), regions=tuple(sides)),
+                Node.of("Identity", (f"goes{number}",), (f"on_and_on{number}",))]
+        whole = Graph(name="outer", inputs=(), parameters=(f"i{number}", f"goes{number}", f"out{number}"),
+                      nodes=(again, *rest), outputs=(f"on_and_on{number}", kept))
+        self.region(Node(op="Loop", inputs=(outer, twice, x), outputs=(f"v{number}_0",), regions=(whole,)), [x])
 
     def condition(self, x: str) -> str | None:
         """Whether the largest element of a value is above a number."""

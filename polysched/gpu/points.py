@@ -23,6 +23,7 @@ from polysched.gpu.staging import has_temporaries, phases_of
 from polysched.gpu.teams import with_team
 from polysched.gpu.tensor_cores import resized, with_tensor_cores
 from polysched.gpu.throughput import LaunchModel
+from polysched.gpu.warps import known_extent
 from polysched.records import dataclass
 from polysched.scheduling.schedule import Schedule
 from polysched.scop.budget import with_budget
@@ -94,6 +95,9 @@ class _Chooser:
         scop, options = self.schedule.scop, self.options
         known = Known()
         one = self._with_phases(launch, known, Sizes(launch.block, self._asked(launch)))
+        if not options.block and not one.phases and self._wants_rows(launch, known):
+            launch = replace(launch, block=(prod(launch.block), *(1 for _ in launch.block[1:])))
+            one = self._with_phases(launch, known, Sizes(launch.block, self._asked(launch)))
         points = not options.points and any(phase.staged for phase in one.phases)
         if not launch.coordinates or not (points or not options.block):
             return one
@@ -102,6 +106,13 @@ class _Chooser:
             sizes=assumed_parameters(scop, self.sizes), blocks=not options.block,
             points=points, exact=self._exact, known=known)
         return with_budget(LIMITS.points_operations, search.best) or one
+
+    def _wants_rows(self, launch: Launch, known: Known) -> bool:
+        """Whether a block begins as one row: all devices loop over its work items, and rows have as many."""
+        if len(launch.block) < 2 or not all(gpu.loops_over_items for gpu in self.gpus):
+            return False
+        sizes = assumed_parameters(self.schedule.scop, self.sizes)
+        return known_extent(known, launch.domain, launch.coordinates[0], sizes) >= prod(launch.block)
 
     def _asked(self, launch: Launch) -> tuple[int, ...]:
         """The points that were asked for, else one each."""

@@ -174,5 +174,15 @@ class GraphLimits:
         200_000, unit="nodes", source="of a model file with its functions inlined; the largest of the real models "
                                       "has under 10,000")
 
+    # operators/resampling.py
+    largest_part_of_a_scale: int = constant(
+        1 << 12, unit="whole numbers", source="above and below the line of a scale of an open size: floors of products "
+                                              "are exact then; factors of real models are 2 or 1/2")
+
+    # values/sizes.py
+    most_factors: int = constant(
+        8, unit="factors", source="of one product of open sizes: a loop that squares a size would double them without "
+                                  "end; shapes have under 8 dimensions")
+
 
 LIMITS = GraphLimits()

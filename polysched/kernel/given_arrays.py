@@ -46,13 +46,19 @@ def _numpy(function: str, argument: str, value: Any, target: str | None, otherwi
     if not (by_dlpack or has_cuda_interface(value)):
         return value
     what = f"{function}: {argument} is a {type(value).__module__.partition('.')[0]} {type(value).__name__}"
-    device = int(value.__dlpack_device__()[0]) if by_dlpack else CUDA
+    try:
+        device = int(value.__dlpack_device__()[0]) if by_dlpack else CUDA
+    except (BufferError, RuntimeError, TypeError, ValueError) as error:   # torch's tensors without data
+        raise UsageError(f"{what} that is on no device of DLPack", witness=str(error).partition("\n")[0],
+                         hint=TO_THE_CPU) from None
     if device == CUDA and target == CUDA_TARGET.name:
         return cuda_array(what, value)
     if device != CPU:
         hint = f"{TO_THE_CPU}, {otherwise}" if device == CUDA else TO_THE_CPU
         raise UsageError(f"{what} on the DLPack device {device}, the kernel takes arrays in the CPU's memory ({CPU})",
                          hint=hint)
+    if _is_negated(value):
+        raise UsageError(f"{what} whose memory holds the negatives of its elements", hint="call its resolve_neg()")
     try:
         array = np.from_dlpack(value)
     except (BufferError, RuntimeError, TypeError, ValueError) as error:
@@ -60,6 +66,15 @@ def _numpy(function: str, argument: str, value: Any, target: str | None, otherwi
                          witness=str(error).partition("\n")[0],
                          hint="detach it, or convert it to an element type of NumPy") from None
     return array if array.flags.writeable else _writable(value, array)
+
+
+def _is_negated(value: Any) -> bool:
+    """Whether a tensor of torch has its negative bit set, which torch 2 exports by DLPack as if it had not.
+
+    Source: torch.Tensor.is_neg, resolve_neg; the imaginary part of a conjugate is such a view.
+    """
+    is_neg = getattr(value, "is_neg", None)
+    return callable(is_neg) and is_neg() is True
 
 
 def _writable(value: Any, array: np.ndarray) -> np.ndarray:

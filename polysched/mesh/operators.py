@@ -9,6 +9,7 @@ from dataclasses import asdict
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from math import isfinite
+from numbers import Integral
 from typing import Any
 
 from polysched.errors import UsageError
@@ -18,6 +19,11 @@ from polysched.scop.shown import Shown
 from polysched.target.json_record import read_record
 
 CUTS = ("cells", "rows", "columns")
+
+
+def whole(*numbers: object) -> bool:
+    """Whether all are whole numbers."""
+    return all(isinstance(number, Integral) for number in numbers)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,11 +46,14 @@ class Operator:
     result: int = 0
 
     def __post_init__(self) -> None:
-        if len(self.extents) != 2 or min(self.extents) < 1:
+        if len(self.extents) != 2 or not whole(*self.extents) or min(self.extents) < 1:
             raise UsageError("extents are two positive numbers", where=f"operator {self.name}",
                              witness=str(self.extents))
         if not (self.work >= 0 and isfinite(self.work)) or min(self.weights, self.result) < 0:
             raise UsageError("work and bytes are at least 0", where=f"operator {self.name}")
+        if not whole(self.weights, self.result):
+            raise UsageError("bytes are whole numbers", where=f"operator {self.name}",
+                             witness=f"{self.weights}, {self.result}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,6 +76,9 @@ class Message:
     def __post_init__(self) -> None:
         if self.bytes < 0:
             raise UsageError("a message has at least 0 bytes", where=f"message {self.source} to {self.sink}")
+        if not whole(self.bytes):
+            raise UsageError("bytes are whole numbers", where=f"message {self.source} to {self.sink}",
+                             witness=str(self.bytes))
         if self.cut not in CUTS:
             raise UsageError(f"a message is cut by {', '.join(CUTS)}", witness=self.cut,
                              where=f"message {self.source} to {self.sink}")

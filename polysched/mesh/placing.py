@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from polysched.graph.planning.plan import Plan
 
 METHODS = ("anneal", "exact", "greedy", "row-major")
+_SEARCHES = ("anneal", "exact")
 ROUTINGS = ("adaptive", "xy")
 Packer: TypeAlias = Callable[[OperatorGraph, Sequence[Shape], MeshTarget], "tuple[Rectangle, ...] | None"]
 _ALL: tuple[Packer, ...] = (greedy, row_major, largest_first)
@@ -89,12 +90,12 @@ def place(graph: OperatorGraph | Plan, target: MeshTarget, options: PlaceOptions
     shapes, rectangles, note = _packed(graph, choices, whole, options)
     turns, traffic = options.routing == "adaptive", Traffic(target)
     found = _first(graph, target, rectangles, traffic)
-    if options.method in ("anneal", "exact"):
+    if options.method in _SEARCHES:
         found = anneal(graph, target, rectangles, seed=options.seed, turns=turns, traffic=traffic)
     notes: tuple[str, ...] = (note,)
     if told := cut_off(whole):
         notes = (*notes, told)
-    if options.method in ("anneal", "exact") and options.reshape and options.shapes is None:
+    if options.method in _SEARCHES and options.reshape and options.shapes is None:
         shapes, found, told = _reshaped(graph, target, shapes, found, options, traffic)
         notes = (*notes, told)
     proven = 0
@@ -134,20 +135,33 @@ def _packed(graph: OperatorGraph, choices: Sequence[Sequence[Shape]], target: Me
     if least > cores:
         raise PlacementError(f"the operators need {least} cores, and {left}", where=f"graph {graph.name}",
                              hint="a larger mesh, cores with more memory, or operators fused before")
-    tried: set[tuple[Shape, ...]] = set()
+    tried: dict[tuple[Shape, ...], None] = {}
     for step in range(round(1 / LIMITS.fill_step) + 1):
         budget = max(least, int(cores * (1 - step * LIMITS.fill_step)))
         shapes = options.shapes or allocate(choices, budget)
         if shapes is None or shapes in tried:
             continue
-        tried.add(shapes)
+        tried[shapes] = None
         found = [r for packer in _PACKERS[options.method] if (r := packer(graph, shapes, target)) is not None]
         if found:
             best = min(found, key=lambda r: scored(graph, target, r))
             return shapes, best, f"shapes take {sum(s.cores for s in shapes)} of {cores} cores"
+    if options.method in _SEARCHES:
+        for shapes in tried:
+            if (last := _in_some_order(shapes, target, options.seed)) is not None:
+                return shapes, last, f"shapes take {sum(s.cores for s in shapes)} of {cores} cores, packed tightly"
     raise PlacementError("no packing of the operators' rectangles was found", where=f"graph {graph.name}",
                          witness=f"{len(graph.operators)} operators on {target.headline()}",
                          hint="a larger mesh, or fewer dead cores")
+
+
+def _in_some_order(shapes: Sequence[Shape], target: MeshTarget, seed: int) -> tuple[Rectangle, ...] | None:
+    """A tight packing in one of some drawn orders, for where no packer finds any."""
+    if len(shapes) > LIMITS.reshaped_operators or target.live_cores > LIMITS.reshaped_cores:
+        return None
+    draw, order = random.Random(seed), range(len(shapes))
+    packed = (corner_first(shapes, target, draw.sample(order, len(order))) for _ in range(LIMITS.drawn_orders))
+    return next((found for found in packed if found is not None), None)
 
 
 def _first(graph: OperatorGraph, target: MeshTarget, rectangles: tuple[Rectangle, ...], traffic: Traffic) -> Annealed:

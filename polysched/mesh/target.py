@@ -12,6 +12,7 @@ import numpy as np
 
 from polysched.errors import UsageError
 from polysched.mesh.limits import LIMITS
+from polysched.mesh.operators import whole
 from polysched.records import dataclass
 from polysched.scop.shown import Shown
 from polysched.target.constant import constant
@@ -47,18 +48,24 @@ class MeshTarget(Shown):
     dead: tuple[tuple[int, ...], ...] = ()
 
     def __post_init__(self) -> None:
-        if self.rows < 1 or self.columns < 1 or self.rows * self.columns > LIMITS.most_cores:
+        if not (whole(self.rows, self.columns) and self.rows >= 1 and self.columns >= 1
+                and self.rows * self.columns <= LIMITS.most_cores):
             raise UsageError(f"a mesh has 1 to {LIMITS.most_cores} cores", witness=f"{self.rows}x{self.columns}")
         for name, value in (("memory", self.memory), ("compute", self.compute), ("link", self.link)):
             if not (value > 0 and isfinite(value)):
                 raise UsageError(f"{name} of a mesh is a positive number", witness=str(value))
         if not (self.hop >= 0 and isfinite(self.hop)):
             raise UsageError("hop of a mesh is at least 0", witness=str(self.hop))
-        for core in self.dead:
-            if len(core) != 2 or not (0 <= core[0] < self.rows and 0 <= core[1] < self.columns):
-                raise UsageError("a dead core is outside of the mesh", witness=str(tuple(core)))
+        self._check_dead()
         if self.live_cores == 0:
             raise UsageError("every core of the mesh is dead")
+
+    def _check_dead(self) -> None:
+        for core in self.dead:
+            if not isinstance(core, tuple) or len(core) != 2 or not whole(*core):
+                raise UsageError("a dead core is (row, column)", witness=repr(core))
+            if not (0 <= core[0] < self.rows and 0 <= core[1] < self.columns):
+                raise UsageError("a dead core is outside of the mesh", witness=str(core))
 
     @cached_property
     def alive(self) -> np.ndarray:

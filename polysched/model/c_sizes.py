@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from polysched.graph.values.sizes import Size
+from polysched.graph.values.sizes import Product, Size
 
 FLOOR = """static inline long polysched_floor(long n, long d) { return n / d - (n % d < 0); }
 static inline __int128 polysched_wide_floor(__int128 n, __int128 d) { return n / d - (n % d < 0); }"""
 
 
 def c_size(size: Size, names: Mapping[str, str], *, wide: bool = False) -> str:
-    """A size as C.
+    """A size as C.  Products are of numbers without sign: one of their factors may be 0, and the product of the others
+    too long.
 
     Parameters
     ----------
@@ -22,6 +23,10 @@ def c_size(size: Size, names: Mapping[str, str], *, wide: bool = False) -> str:
     for atom, factor in size.terms:
         if isinstance(atom, str):
             own = f"(__int128){names[atom]}" if wide else names[atom]
+        elif isinstance(atom, Product):
+            signed = "__int128" if wide else "long"
+            factors = " * ".join(f"(unsigned {signed})({c_size(f, names, wide=wide)})" for f in atom.factors)
+            own = f"({signed})({factors})"
         else:
             inner = c_size(atom.numerator, names, wide=wide)
             own = f"polysched_{'wide_' * wide}floor({inner}, {atom.divisor})"
@@ -35,6 +40,12 @@ def is_never_negative(size: Size) -> bool:
     """Whether an extent is at least 0 for all sizes from 1 on, as far as its factors say."""
     least = size.least()
     return least is not None and least >= 0
+
+
+def c_is_size(product: Product, most: int, names: Mapping[str, str]) -> str:
+    """C that is true where a product, whose factors have no product that is none, is from 0 to a number."""
+    text = " * ".join(f"(double)({c_size(f, names, wide=True)})" for f in product.factors)
+    return f"{text} >= 0 && {text} <= {float(most)!r}"
 
 
 def c_fits(size: Sequence[Size], bytes_each: int, most: int, names: Mapping[str, str]) -> str:

@@ -20,6 +20,7 @@ from polysched.graph.planning.memory import ALIGNMENT
 from polysched.graph.planning.plan import Plan
 from polysched.graph.planning.steps import Copies, Kernel, Step
 from polysched.graph.values.graph import Graph
+from polysched.graph.values.sizes import Size
 from polysched.graph.values.types import TensorType
 from polysched.kernel.passed_values import address_of
 from polysched.model.driver import ARENA, ENTRY, FIRST_OF_INDICES, NO_MEMORY, driver_text, negative_at_some_size
@@ -106,7 +107,7 @@ class CompiledModel:
             return self._steps
         told: dict[Step, str] = {step: chosen.told(self._ranging) for step, chosen in self._chosen.items()}
         for step in self._steps.kernels:
-            fixed = [f"{n} = {self.likely[n][0]}" for n in step.symbols if n in self.likely and n != self._ranging]
+            fixed = [f"{size} = {own}" for size in step.sizes if (own := size.bound(self._fixed)).is_constant]
             if fixed:
                 told[step] = "; ".join(filter(None, [told.get(step, ""), f"made for {', '.join(fixed)}"]))
         return replace(self._steps, variants=told)
@@ -115,6 +116,11 @@ class CompiledModel:
     def _ranging(self) -> str:
         """The size with several likely values; empty where none has."""
         return next((name for name, values in self.likely.items() if len(values) > 1), "")
+
+    @property
+    def _fixed(self) -> dict[str, int]:
+        """The sizes with one likely value."""
+        return {name: values[0] for name, values in self.likely.items() if len(values) == 1}
 
     @cached_property
     def _shared(self) -> frozenset[Kernel]:
@@ -125,11 +131,11 @@ class CompiledModel:
         """What the codes of a kernel are made for, by the likely value; one by 0 where it has no size with several."""
         if step in self._shared:
             return {0: Asked(shared=True)}   # its sizes are known
-        names = {name: f"n{place}" for place, name in enumerate(step.symbols)}
-        fixed = {own: self.likely[name][0] for name, own in names.items() if name in self.likely}
-        if self._ranging not in names:
+        names = {size: f"n{place}" for place, size in enumerate(step.sizes)}
+        fixed = {own: int(value) for size, own in names.items() if (value := size.bound(self._fixed)).is_constant}
+        if (ranging := Size.symbol(self._ranging)) not in names:
             return {0: Asked(assumed=tuple(sorted(fixed.items())))}
-        own, values = names[self._ranging], self.likely[self._ranging]
+        own, values = names[ranging], self.likely[self._ranging]
         return {value: Asked(assumed=tuple(sorted({**fixed, own: value}.items())), parameter=own,
                              sampled=sampled_sizes(values)) for value in values}
 
@@ -148,7 +154,7 @@ class CompiledModel:
             if 0 not in asked:
                 built = {v: self._built[symbol_of(step.fragment, for_sizes(self.options, a))] for v, a in asked.items()}
                 found[step] = choose([kernel.candidate(value) for value, kernel in built.items()],
-                                     step.symbols.index(self._ranging))
+                                     step.sizes.index(Size.symbol(self._ranging)))
         return found
 
     @cached_property
@@ -375,7 +381,8 @@ class CompiledModel:
         if status >= FIRST_OF_INDICES:
             step = self.plan.walked[status - FIRST_OF_INDICES]
             assert isinstance(step, Copies)
-            raise UsageError("an index is outside the dimension that it counts", where=f"value {step.output!r}",
+            where = f"node {(step.node or step.output)!r}, index {' and '.join(map(repr, step.indices))}"
+            raise UsageError("an index is outside the dimension that it counts", where=where,
                              hint="indices of a dimension of extent n go from -n to n - 1")
 
 

@@ -8,8 +8,8 @@ from polysched.graph.limits import LIMITS as GRAPH_LIMITS
 from polysched.graph.planning.memory import ALIGNMENT, attempts
 from polysched.graph.planning.plan import Plan
 from polysched.graph.planning.steps import Copies, Either, Kernel, Part, Repetition, Sizes, Step, Together
-from polysched.graph.values.sizes import Size
-from polysched.model.c_sizes import FLOOR, c_fits, c_product, c_size, is_never_negative
+from polysched.graph.values.sizes import Product, Size
+from polysched.model.c_sizes import FLOOR, c_fits, c_is_size, c_product, c_size, is_never_negative
 from polysched.model.copies import Subscripts, copy_loops
 from polysched.model.variants import Choice
 from polysched.records import dataclass
@@ -89,8 +89,22 @@ def negative_at_some_size(plan: Plan) -> tuple[Size, ...]:
     the type of a whole number."""
     types = [*dict(plan.graph.inputs).values(), *plan.graph.types.values()]
     wanted = [e for t in types for e in t.shape]
-    wanted += [*plan.room, *plan.ranges]
+    wanted += [*plan.room, *plan.ranges, *(Size(0, ((p, 1),)) for p in open_products(plan))]
     return tuple(e for e in dict.fromkeys(wanted) if not is_never_negative(e))
+
+
+def open_products(plan: Plan) -> tuple[Product, ...]:
+    """The products of open sizes that occur, each behind those in its factors."""
+    types = [*dict(plan.graph.inputs).values(), *plan.graph.types.values()]
+    told = [v for step in plan.walked if isinstance(step, Sizes) for v in step.values]
+    sizes = dict.fromkeys([*(e for t in types for e in t.shape), *plan.room, *plan.ranges, *told])
+    return tuple(dict.fromkeys(p for size in sizes for p in size.products))
+
+
+def wrong_sizes(plan: Plan, names: Mapping[str, str]) -> list[str]:
+    """C that is true where the sizes are refused: products first, for the others are computed with them."""
+    return [*(f"!({c_is_size(p, GRAPH_LIMITS.most_extent, names)})" for p in open_products(plan)),
+            *(f"{c_size(extent, names, wide=True)} < 0" for extent in negative_at_some_size(plan))]
 
 
 def open_values(plan: Plan) -> tuple[tuple[tuple[Size, ...], int], ...]:
@@ -113,7 +127,7 @@ def arena_function(plan: Plan, sizes: Mapping[str, str], attribute: str) -> list
     count = len(types)
     lives = ", ".join(f"{{{first}, {last}}}" for first, last in plan.lives.values())
     return [head, *(f"  const long {c} = sizes[{place}];" for place, c in enumerate(sizes.values())),
-            *(f"  if ({c_size(extent, sizes, wide=True)} < 0) return -1;" for extent in negative_at_some_size(plan)),
+            *(f"  if ({wrong}) return -1;" for wrong in wrong_sizes(plan, sizes)),
             *(f"  if (!({c_fits(shape, each, GRAPH_LIMITS.most_bytes, sizes)})) return -1;"
               for shape, each in open_values(plan)),
             f"  const long bytes[] = {{ {', '.join([*rounded, '0'])} }};",
@@ -229,14 +243,14 @@ class _Driver:
             return self.repetition(number, step)
         if isinstance(step, Together):
             return self.together(step)
-        return ["  {", *self.arguments(step), *_calls(self.symbols[number], "own" if step.symbols else "0"), "  }"]
+        return ["  {", *self.arguments(step), *_calls(self.symbols[number], "own" if step.sizes else "0"), "  }"]
 
     def arguments(self, step: Kernel) -> list[str]:
         """The arrays and sizes of a kernel."""
         arrays = ", ".join(self.places[self.plan.roots[n]] for n in (*step.inputs, *step.outputs))
         lines = [f"    void *const arrays[] = {{ {arrays} }};"]
-        if step.symbols:
-            lines.append(f"    const long own[] = {{ {', '.join(self.sizes[s] for s in step.symbols)} }};")
+        if step.sizes:
+            lines.append(f"    const long own[] = {{ {', '.join(c_size(s, self.sizes) for s in step.sizes)} }};")
         return lines
 
     def together(self, step: Together) -> list[str]:

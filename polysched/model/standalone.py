@@ -13,7 +13,7 @@ from polysched.graph.planning.memory import ALIGNMENT, rounded
 from polysched.graph.planning.plan import Plan
 from polysched.graph.values.types import TensorType
 from polysched.model.c_sizes import FLOOR, c_size
-from polysched.model.driver import ARENA, ENTRY, negative_at_some_size
+from polysched.model.driver import ARENA, ENTRY, wrong_sizes
 from polysched.model.sizes import linear_in
 
 HEAD_BYTES = ALIGNMENT
@@ -153,7 +153,7 @@ def _sizes_of(plan: Plan, prefix: str, names: Mapping[str, str]) -> str:
                 value = f"((__int128){given} - {extent.constant}) / {factor}"
                 lines += [f"  if ({value} < 1 || {value} > most_extent) return -1;", f"  {names[symbol]} = {value};"]
             checks.append(f"  if ({given} != {c_size(extent, names, wide=True)}) return -1;")
-    checks += [f"  if ({c_size(extent, names, wide=True)} < 0) return -1;" for extent in negative_at_some_size(plan)]
+    checks += [f"  if ({wrong}) return -1;" for wrong in wrong_sizes(plan, names)]
     lines += ["  return -1;"] if taken != set(names) else [*checks, "  return 0;"]
     return "\n".join([*lines, "}"])
 

@@ -30,7 +30,7 @@ const show = number => {
     line.append(`${label}: ${own} `, slider);
     return line;
   }));
-  thickened();
+  prepared();
   drop();
 };
 byId("apply").addEventListener("click", () => show(Number(byId("nexts").value)));

@@ -11,6 +11,7 @@ from typing import Generic, TypeVar
 from polysched.emit_c import untestable
 from polysched.errors import FaultError, PolyschedError, SourceLocation, UnsupportedScopError, UsageError
 from polysched.records import dataclass
+from polysched.scop.budget import require_budget
 from polysched.scop.scop import Scop
 
 logger = logging.getLogger(__name__)
@@ -29,12 +30,14 @@ class DetectedRegions(Generic[Result]):
     run : all stages for one region.
     trusted : nothing needs a test at run time, or the user wants the tests that there can be.
     regions : what the stages made of the regions that they accept, in textual order.
+    within : runs the search for tests of a region where its time counts.
     seconds : what the stages took.
     first_refusal : why the first region that was found is not transformed as a whole.
     """
 
     run: Callable[[Scop], Result]
     trusted: bool
+    within: Callable[[Scop, Callable[[], Scop]], object] = lambda _, check: check()
     regions: list[Result] = field(default_factory=list)
     seconds: float = 0.0
     first_refusal: PolyschedError | None = None
@@ -51,7 +54,7 @@ class DetectedRegions(Generic[Result]):
         started = time.perf_counter()
         try:
             if not self.trusted:
-                _check_testable(scop)
+                self.within(scop, lambda: _testable(scop))
             self.regions.append(self.run(scop))
         except (UsageError, MemoryError):
             raise
@@ -66,11 +69,13 @@ class DetectedRegions(Generic[Result]):
         return None
 
 
-def _check_testable(scop: Scop) -> None:
-    """Refuse a region that takes for granted what no test at run time can tell."""
+def _testable(scop: Scop) -> Scop:
+    """The region, unless it takes for granted what no test at run time can tell."""
     if found := untestable(scop):
+        require_budget()   # when it is spent, a test may not have been found in time
         line = scop.statements[0].line if scop.statements else 0
         path = scop.source.path if scop.source is not None else scop.name
         raise UnsupportedScopError(
             "nobody promised what transforming these loops takes for granted, and no test can tell it",
             where=SourceLocation(path, line), witness=found[0].text, hint="--no-guard takes it for granted")
+    return scop

@@ -37,7 +37,7 @@ def device_region(scop: Scop, options: PipelineOptions, seconds: dict[str, float
     made = timed(seconds, "emitted", lambda: emit(mapping, INTERFACES[str(options.device)]))
     return Optimized(scop=scop, dependences=expansion.dependences, schedule=mapping.schedule, tiled=made.source.tiled,
                      source=made.source, options=options, seconds=seconds, expanded=expansion.arrays,
-                     moved=expansion.moved, last_values=expansion.last_values, mapped=mapping.lines(),
+                     moved=expansion.moved, last_values=expansion.last_values, mapped=(*mapping.lines(), *made.notes),
                      on_device=made)
 
 

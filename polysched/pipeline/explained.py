@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -51,6 +52,9 @@ class ExplainedLoop:
         """Plain values."""
         return {"loop": self.loop, "statements": list(self.statements), "line": self.line or None,
                 "done": list(self.done), "not_more": list(self.not_more)}
+
+
+_WORD = re.compile(r"[A-Za-z_]\w*")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,9 +135,10 @@ class _Facts:
         nodes = list(walk_nodes(made.source.loops))
         self.blocks = any(isinstance(n, RegisterTile) for n in nodes)
         self.loops = loops_of(self.scop)
+        self.told_untiled: set[int] = set()
         members = list(_numbered(loops_of(self.scop, made.tiled.schedule.tree)))
         self.counted = _counted(self.loops, members)
-        first = members[0][1].name if members else ""
+        first = frozenset(_WORD.findall(members[0][1].name)) if members else frozenset()
         self.lanes: dict[tuple[int, int], dict[str, set[str]]] = {}
         for node in nodes:
             if isinstance(node, For) and _is_marked(node, first):
@@ -172,6 +177,8 @@ class _Facts:
             yield f"runs as {member.counts}"
         if decided.sizes:
             yield f"tiles of {decided.sizes[at]}" if at < len(decided.sizes) else "inside tiles"
+        elif at in decided.tile_members:
+            yield "in strips for threads"
         if decided.wavefront:
             yield "wavefronts of tiles"
         if decided.pieces:
@@ -190,10 +197,13 @@ class _Facts:
             yield from self.lanes.get((decided.band, at), {}).items()
 
     def _not_tiled(self, counted: list[tuple[int, ProgramLoop]]) -> Told:
-        """Why the loops have no tiles."""
+        """Why the loops have no tiles; of a nest, its outermost loop says so."""
         for band, member in counted:
             decided = self.bands.get(band)
-            if decided is not None and decided.untiled is not None:
+            if decided is None or decided.untiled is None or band in self.told_untiled:
+                continue
+            self.told_untiled.add(band)
+            if member.member not in decided.tile_members:
                 yield f"no tiles: {decided.untiled.reason}", member.statements
 
     def _not_on_threads(self, loop: ProgramLoop, counted: list[tuple[int, ProgramLoop]]) -> Iterator[str]:
@@ -219,14 +229,14 @@ class _Facts:
             yield _reason(line, band, self.teams)
 
 
-def _is_marked(loop: For, first: str) -> bool:
+def _is_marked(loop: For, first: frozenset[str]) -> bool:
     """Whether the mark of a loop tells where it is from; one without a mark looks like the first loop of the region.
 
     Parameters
     ----------
-    first : what that loop counts.
+    first : the iterators that that loop counts, several where it is skewed.
     """
-    return loop.mark != LoopMark(role=loop.mark.role) or loop.variable.partition("_")[0] == first
+    return loop.mark != LoopMark(role=loop.mark.role) or loop.variable.partition("_")[0] in first
 
 
 def _in_lanes(loop: For) -> dict[str, set[str]]:
@@ -262,8 +272,9 @@ def _carried(parts: Sequence[Active]) -> str:
     """What a loop carries: the first dependence by one pair, and how many more."""
     pair = parts[0].dependence
     found = witness_of(parts[0], "", least=True)
-    sizes = "".join(f", {name} = {value}" for name, value in found.parameters.items())
-    others = f" and {len(parts) - 1} more" if len(parts) > 1 else ""
+    where = ", ".join(f"{name} = {value}" for name, value in found.parameters.items())
+    sizes = f" where {where}" * bool(where)
+    others = f", and {len(parts) - 1} more" if len(parts) > 1 else ""
     return (f"it carries the {pair.kind.value} dependence of {pair.array} from "
             f"{pair.source}{list(found.source)} to {pair.sink}{list(found.sink)}{sizes}{others}")
 

@@ -10,14 +10,19 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import field
+from typing import TypeVar
 
 from polysched.errors import BudgetExceededError, SourceLocation
 from polysched.pipeline.limits import LIMITS
-from polysched.pipeline.optimized import Optimized
-from polysched.pipeline.timing import processor_seconds
+from polysched.pipeline.timing import processor_seconds, timed
 from polysched.records import dataclass
 from polysched.scop.budget import ANY_NUMBER, with_budget
 from polysched.scop.scop import Scop
+
+Result = TypeVar("Result")
+
+TESTS = "tests"
+"""The stage that looks for what can be tested at run time."""
 
 FILE_SECONDS = LIMITS.file_seconds
 FOUND_SHARE = LIMITS.found_region_share
@@ -58,7 +63,7 @@ class FileBudget:
         """Processor seconds until the end."""
         return max(0.0, self.limit - self.spent())
 
-    def run(self, scop: Scop, optimized: Callable[[dict[str, float]], Optimized], *, found: bool = False) -> Optimized:
+    def run(self, scop: Scop, optimized: Callable[[dict[str, float]], Result], *, found: bool = False) -> Result:
         """All stages of one region, with its time noted.
 
         Parameters
@@ -90,13 +95,27 @@ class FileBudget:
         spent = self.spent()
         if spent < LONG_SECONDS:
             return None
-        ranked = sorted(self.regions, key=lambda region: -region[1])
         long = [f"the region of line {line} takes {seconds:.1f} s{_in_brackets(_stages(stages))}"
-                for line, seconds, stages in ranked if seconds >= WORTH_TELLING * spent]
+                for line, seconds, stages in self._by_line() if seconds >= WORTH_TELLING * spent]
         reading = spent - sum(seconds for _, seconds, _ in self.regions)
         if reading >= WORTH_TELLING * spent:
             long.append(f"reading takes {reading:.1f} s")
         return f"{path}: the file takes {spent:.1f} s of processor time: {', '.join(long[:3])}"
+
+    def tests(self, scop: Scop, check: Callable[[], Scop]) -> Scop:
+        """The search for tests of a region that nobody marked, with its time noted."""
+        return self.run(scop, lambda seconds: timed(seconds, TESTS, check), found=True)
+
+    def _by_line(self) -> list[tuple[int, float, Mapping[str, float]]]:
+        """Seconds, in all and per stage, of the regions that begin in one line; the longest first."""
+        found: dict[int, dict[str, float]] = {}
+        whole: dict[int, float] = {}
+        for line, seconds, stages in self.regions:
+            whole[line] = whole.get(line, 0.0) + seconds
+            own = found.setdefault(line, {})
+            for stage, taken in stages.items():
+                own[stage] = own.get(stage, 0.0) + taken
+        return sorted(((line, whole[line], own) for line, own in found.items()), key=lambda region: -region[1])
 
 
 def _stages(seconds: Mapping[str, float]) -> str:

@@ -133,7 +133,7 @@ def transform_file(path: str | Path, options: PipelineOptions | None = None, *,
     seconds: dict[str, float] = {}
     budget = FileBudget()
     detected = DetectedRegions(lambda scop: budget.run(scop, partial(region, scop, options), found=True),
-                               trusted=options.guard is not None)
+                               trusted=options.guard is not None, within=budget.tests)
     refusals: list[tuple[SourceLocation, PolyschedError]] = []
     try:
         scops = timed(seconds, "scop", lambda: all_from_c_file(

@@ -14,6 +14,7 @@ stage_logger = logging.getLogger("polysched.stages")  # told each stage before i
 
 Value = TypeVar("Value")
 STAGE_WORDS = {"scop": "reading the program", "dependences": "finding the dependences", "schedule": "scheduling",
+               "tests": "finding tests for run time",
                "tiled": "tiling", "tensorized": "computing statements by an instruction",
                "mapped": "mapping the loops to the device", "emitted": "writing C",
                "splice": "putting the C into the file"}

@@ -329,6 +329,12 @@ def _doubles(array: np.ndarray) -> Any:
 
 
 def _check(jobs: Sequence[Job]) -> None:
+    for job in jobs:
+        if not isinstance(job, Job):
+            raise UsageError("what is served is a job", witness=repr(job), hint="Job(name=, kernel=, arguments=)")
+        if not isinstance(job.kernel, (PreemptibleKernel, PreemptibleModel)):
+            raise UsageError("a job runs what can be stopped", where=f"job {job.name}", witness=repr(job.kernel),
+                             hint="preemptible(scop), or preemptible_model(model)")
     names = [j.name for j in jobs]
     if not jobs:
         raise UsageError("there is no job")

@@ -8,6 +8,8 @@ run out does not hang on what else the machine does, and hardly ever on which ma
 
 from __future__ import annotations
 
+import math
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -44,6 +46,16 @@ _AROUND = _Around()
 def seconds_of(operations: int) -> float:
     """The processor seconds that go with a budget of operations."""
     return max(LEAST_SECONDS, operations * SECONDS_PER_OPERATION)
+
+
+def seconds_left() -> float:
+    """The processor seconds until the first of the budgets around ends; infinity outside of all."""
+    return max(0.0, min(_AROUND.deadlines, default=math.inf) - time.thread_time())
+
+
+def operations_left() -> int:
+    """The isl operations that the budget around had when its last part began; as many as there are outside of all."""
+    return isl.DEFAULT_CONTEXT.get_max_operations() or sys.maxsize
 
 
 def in_words(operations: int, seconds: float | None = None) -> str:

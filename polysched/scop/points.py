@@ -103,6 +103,21 @@ def points_of(domain: isl.Set) -> list[tuple[int, ...]]:
     return [tuple([_number(point.get_coordinate_val(isl.dim_type.set, d)) for d in range(depth)]) for point in points]
 
 
+def point_in_words(values: isl.Set, name: str, between: str = ", ") -> str:
+    """Some point of a set, and the parameters at which it is one: `S0[0, 3] where n = 5`.
+
+    Parameters
+    ----------
+    between : what stands between two coordinates; `][` for elements of arrays as C writes them.
+    """
+    point = values.sample_point()
+    own, parameters = ([_number(point.get_coordinate_val(kind, k)) for k in range(values.dim(kind))]
+                       for kind in (isl.dim_type.set, isl.dim_type.param))
+    names = [values.get_dim_name(isl.dim_type.param, k) for k in range(len(parameters))]
+    where = ", ".join(f"{name} = {value}" for name, value in zip(names, parameters, strict=True))
+    return f"{name}[{between.join(map(str, own))}]" + f" where {where}" * bool(where)
+
+
 def _number(value: isl.Val) -> int:
     """A coordinate; `Val.to_python` goes through its text, which takes four times as long."""
     number: int = value.get_num_si()   # 0 where it does not fit a long

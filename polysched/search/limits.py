@@ -81,6 +81,9 @@ class SearchLimits:
     most_pairs: int = constant(4096, unit="pairs", source="of one record that is read")
     most_cases: int = constant(16, unit="recipes", source="for one range of sizes, whose codes all stand in one region")
     busy_seconds: float = constant(30.0, unit="s", source="another writer may hold the database for so long")
+    # lookup.py
+    replay_seconds: float = constant(15.0, unit="s", source="of processor time, for the code of a record; of the 25 s "
+                                     "of a file, so that a record that never ends leaves some to the models")
     # rewriting/rules.py
     split_factors: tuple[int, ...] = constant((4, 16), unit="iterations", source="parts of a dimension or a sum: the "
                                               "lanes of a vector, and a few of them")

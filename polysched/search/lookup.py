@@ -13,6 +13,7 @@ from dataclasses import replace
 from functools import partial
 from math import log2
 from pathlib import Path
+from time import thread_time
 
 from polysched.dependence.dependences import Dependences
 from polysched.emit_c.alternatives.variants import with_variants
@@ -26,10 +27,12 @@ from polysched.pipeline.search_choices import choosing_plans, choosing_schedules
 from polysched.pipeline.way import optimized_region
 from polysched.records import dataclass
 from polysched.scheduling.options import SchedulerOptions
+from polysched.scop.budget import ANY_NUMBER, with_budget
 from polysched.scop.scop import Scop
 from polysched.search.building import code_of
 from polysched.search.database import Database, Range, Winner
 from polysched.search.identity import canonical_scop, digest_of, key_of, place_of
+from polysched.search.limits import LIMITS
 from polysched.target import find_compiler
 from polysched.tiling.footprints.nest import assumed_parameters
 from polysched.tiling.options import TilingOptions
@@ -136,18 +139,18 @@ def _by_record(scop: Scop, options: PipelineOptions, seconds: dict[str, float]) 
         hits = found(scop, plain, database)
         ranges = fitting_ranges(scop, plain, database)
     told: list[str] = []
-    for chosen in ranges:
-        made = in_variants(scop, plain, chosen, seconds)
+    started = thread_time()
+    records: tuple[Range | Hit, ...] = (*ranges, *hits)
+    for record in records:
+        if thread_time() - started >= LIMITS.replay_seconds:
+            told.append(f"others are not looked at: those before took {LIMITS.replay_seconds:g} s of processor time")
+            break
+        made = in_variants(scop, plain, record, seconds) if isinstance(record, Range) else replayed(
+            scop, plain, record.recipe, record.winner.code, seconds)
         if isinstance(made, Optimized):
-            return made, made.looked_up
-        told.append(f"the range {chosen.name} is not used: {made}")
-        _LOG.warning("%s: %s", scop.name, told[-1])
-    for hit in hits:
-        made = replayed(scop, plain, hit.recipe, hit.winner.code, seconds)
-        if isinstance(made, Optimized):
-            used = "; ".join([str(hit), *told])
+            used = made.looked_up if isinstance(record, Range) else "; ".join([str(record), *told])
             return replace(made, looked_up=used), used
-        told.append(f"{hit} is not used: {made}")
+        told.append(f"{f'the range {record.name}' if isinstance(record, Range) else record} is not used: {made}")
         _LOG.warning("%s: %s", scop.name, told[-1])
     return None, "; ".join(told) or "has nothing for the region here"
 
@@ -239,11 +242,18 @@ def checked(scop: Scop, options: PipelineOptions, database: Database) -> tuple[t
 
 def replayed(scop: Scop, options: PipelineOptions, recipe: Recipe, code: str,
              seconds: dict[str, float]) -> Optimized | str:
-    """The region by a recipe, or why it is not to be used."""
+    """The region by a recipe, or why it is not to be used; a recipe that takes long leaves time for the models."""
+    started = thread_time()
+    made: Optimized | str | None
     try:
-        made = optimized_region(scop, apply_recipe(options, recipe), seconds)
+        made = with_budget(ANY_NUMBER, lambda: optimized_region(scop, apply_recipe(options, recipe), seconds),
+                           seconds=LIMITS.replay_seconds)
     except PolyschedError as error:
-        return error.problem
+        made = error.problem
+    if made is None or thread_time() - started > LIMITS.replay_seconds:   # stages say of theirs that it is spent
+        return f"its C takes more than {LIMITS.replay_seconds:g} s of processor time"
+    if isinstance(made, str):
+        return made
     if made.tiled.unused:
         return made.tiled.unused[0].problem
     if code_of(made) != code:

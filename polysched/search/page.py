@@ -26,7 +26,8 @@ def _part(found: Tuned) -> str:
     rows = [(name, f"{share:.0%}") for name, share in importance(found.trials).items()]
     best = sorted((t for t in found.trials if t.ratio), key=lambda t: -(t.ratio or 0.0))[:10]
     return "".join([
-        f"<h1>{escape(found.headline())}</h1>", *(f"<p>{escape(line)}</p>" for line in found.lines()),
+        f"<h1>{escape(found.headline().removeprefix('of '))}</h1>",
+        *(f"<p>{escape(line)}</p>" for line in found.lines()),
         "<h2>Search curve</h2>", _curve(found.curve),
         "<h2>What mattered</h2>", _table(("choice", "share of the spread that it explains"), rows),
         "<h2>The space</h2>", _table(("choice", "values that were tried"), _space(found.trials)),

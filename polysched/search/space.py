@@ -43,6 +43,13 @@ Space: TypeAlias = Callable[[Chooser, Dependences], Recipe]
 """A template: whatever it asks of the chooser is a choice; one that asks nothing is a recipe by hand."""
 
 
+FORM = "it is a function (choose, dependences) -> polysched.search.Recipe"
+
+
+class TemplateError(UsageError):
+    """A template by hand ends in an error of another kind, or makes no recipe."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Proposal:
     """A recipe of a space, and the choices that make it."""
@@ -141,8 +148,9 @@ class Explorer:
         Raises
         ------
         PolyschedError : it is of another space, or no longer legal.
+        TemplateError : as for `propose`.
         """
-        return self.space(self._chooser(Replaying(trace)), self.dependences())
+        return self._recipe(self._chooser(Replaying(trace)))
 
     def enumerate(self) -> Iterator[Proposal]:
         """Every recipe in lexical order of the choices; a rejection skips all that begin with its choices."""
@@ -159,23 +167,35 @@ class Explorer:
 
         Raises
         ------
-        UsageError : a template by hand makes something else than recipes, or ends in an error of another kind.
+        TemplateError : a template by hand makes something else than recipes, or ends in an error of another kind.
         """
         choose = self._chooser(answers)
         try:
-            made: object = self.space(choose, self.dependences())
+            return Proposal(recipe=self._recipe(choose), trace=choose.trace)
+        except TemplateError:
+            raise
         except PolyschedError as error:
             self.rejections.add(Rejected(error.problem, error.witness or "", choose.trace))
             return None
+
+    def _recipe(self, choose: Chooser) -> Recipe:
+        """What the space makes of the answers of a chooser.
+
+        Raises
+        ------
+        TemplateError : as for `propose`.
+        """
+        try:
+            made: object = self.space(choose, self.dependences())
+        except PolyschedError:
+            raise
         except Exception as error:
             if self.is_own:
                 raise
-            raise UsageError("the template ends in an error", witness=_told(error),
-                             hint="it is a function (choose, dependences) -> polysched.search.Recipe") from error
+            raise TemplateError("the template ends in an error", witness=_told(error), hint=FORM) from error
         if not isinstance(made, Recipe):
-            raise UsageError("the template makes no recipe", witness=repr(made)[:60],
-                             hint="it is a function (choose, dependences) -> polysched.search.Recipe")
-        return Proposal(recipe=made, trace=choose.trace)
+            raise TemplateError("the template makes no recipe", witness=repr(made)[:60], hint=FORM)
+        return made
 
     def refuse(self, proposal: Proposal, error: PolyschedError) -> None:
         """Count a proposal that a later stage refused."""
@@ -268,7 +288,7 @@ def distinct(proposals: Collection[Proposal]) -> tuple[Proposal, ...]:
     return tuple(kept.values())
 
 
-__all__ = ["Explorer", "Proposal", "RejectedError", "Row", "Space", "distinct"]
+__all__ = ["Explorer", "Proposal", "RejectedError", "Row", "Space", "TemplateError", "distinct"]
 
 
 def _told(error: Exception) -> str:

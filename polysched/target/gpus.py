@@ -37,6 +37,7 @@ class Gpu:
         Programming Guide, Shared Memory.
     opencl_names : words of the name of its OpenCL platform or device, any of which tells it; none for cores, which say
         what they are.
+    loops_over_items : it runs the work items of a block as loops, in lanes of vectors where no condition is in the way.
     source : of these numbers.
     """
 
@@ -59,6 +60,7 @@ class Gpu:
     banks: int = 32
     bank_bytes: int = 4
     opencl_names: tuple[str, ...] = ()
+    loops_over_items: bool = False
 
 
 _LATENCIES = {"operation": 4, "shared": 30, "global": 500}
@@ -97,7 +99,7 @@ POCL = Gpu(
     threads=4096, blocks=1, registers=4096 * 255, shared_bytes=2 * 1024 * 1024, reserved_bytes=0,
     memory_bytes_per_second=307.2e9, sector_bytes=64, banks=1,
     per_cycle={"float32": 32, "float64": 16, "integer": 32, "special": 1, "load": 32},
-    latencies={"operation": 4, "shared": 5, "global": 250},
+    latencies={"operation": 4, "shared": 5, "global": 250}, loops_over_items=True,
     source="PoCL documentation, CPU driver: a thread of each core runs one block after another, its work items as "
            "loops in lanes of vectors, 4096 of them at most; variables beyond the registers and shared memory lie in "
            "caches, which have no banks. Intel Xeon Platinum 8480+: 56 cores, 2 MiB of second cache each, eight "

@@ -182,6 +182,11 @@ class TensorizeLimits:
     # plan_candidates.py
     measured_blocks: int = constant(4, unit="blocks", source="register blocks of which each is measured")
 
+    # description/blocks.py
+    most_value_nodes: int = constant(
+        10_000, unit="nodes", source="of what straight-line code of a description computes, with every value "
+        "written out: ten branches on one local are compared in a second")
+
     # description/branches.py
     most_branch_nodes: int = constant(
         2000, unit="nodes", source="of what one branch of a description computes, in terms of values before it; of a "

@@ -26,6 +26,7 @@ from polysched.scheduling.primitives.stitch import Stitch
 from polysched.scheduling.schedule import Schedule
 from polysched.scheduling.tree.loop_tree import LoopTree, from_isl
 from polysched.scop.body import Binary, Call, IteratorRef, Unary, assignments, statement_expressions, walk
+from polysched.scop.dtypes import FLOAT64
 from polysched.scop.points import fix_parameters, isl_value
 from polysched.scop.scop import Scop, Statement
 from polysched.target.target import Target, host
@@ -96,7 +97,8 @@ class _Amounts:
     ----------
     points : instances of each statement, by their box.
     operations : of one instance.
-    bits : of the widest element that a statement touches: a sum in double halves its own lanes, no others'.
+    bits : of the widest element that a statement touches: a sum in double halves its own lanes, no others'. One that
+        touches none computes in the widest type.
     bytes_touched : of each array.
     """
 
@@ -110,7 +112,8 @@ class _Amounts:
         return _Amounts(
             points={s.name: _count(s.domain, values) for s in scop.statements},
             operations={s.name: _operations(s) for s in scop.statements},
-            bits={s.name: max(scop.array(a.array).dtype.bits for a in s.accesses) for s in scop.statements},
+            bits={s.name: max((scop.array(a.array).dtype.bits for a in s.accesses), default=FLOAT64.bits)
+                  for s in scop.statements},
             bytes_touched={a.name: _array_bytes(scop, a.name, values) for a in scop.arrays})
 
 

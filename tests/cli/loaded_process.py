@@ -26,6 +26,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -56,6 +57,8 @@ READ_ONCE = ("PYTHON", "LD_", "GLIBC_", "MALLOC_", "OPENBLAS_", "LANG", "LC_")
 THREADS = "OPENBLAS_NUM_THREADS"
 OFTEN_READ = ("PYTHONPATH", "PYTHONBREAKPOINT", THREADS)
 """Variables that a fork can take over for all that; Ray sets the second in its driver."""
+FEW_RECIPES = {"first_generation": 64, "generation": 16}
+"""How many recipes a command's search ranks, in the place of thousands; `search/test_tuning.py` has those."""
 _ASKED = threading.Lock()
 _children = 0
 _at_first: dict[str, str] = {}
@@ -139,7 +142,9 @@ def _load() -> None:
             importlib.import_module(name)
     for name in ("compilations", "forked_children"):
         importlib.import_module(f"tests.{name}")
+    from polysched.search import tuning
     from polysched.target import find_compiler
+    tuning.LIMITS = replace(tuning.LIMITS, **FEW_RECIPES)
     find_compiler()   # and the answers of the compiler
     if not (process := os.fork()):   # OpenBLAS stops its threads for that, until it needs them
         os._exit(0)

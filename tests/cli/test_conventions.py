@@ -235,7 +235,7 @@ def test_lists_are_json_as_well(tmp_path):
 
 
 def test_json_takes_the_place_of_what_goes_to_standard_output(tmp_path):
-    (tmp_path / "in.c").write_text(PRODUCT)
+    (tmp_path / "in.c").write_text(SCALING)
     for command in ("c2c", "draw"):
         for json_place in (("--json",), ("--json", "-")):
             done = polysched(command, "in.c", *json_place, folder=tmp_path)

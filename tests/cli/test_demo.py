@@ -14,8 +14,8 @@ from tests.cli.command import is_refusal, polysched
 
 def test_the_demo_shows_every_stage_verified_with_times(
         tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """On small sizes, in half a second of pairs for each program; a user's demo takes six."""
-    monkeypatch.setattr(demo, "BUDGET_SECONDS", 0.5)
+    """On small sizes, in a fifth of a second of pairs for each program; a user's demo takes six."""
+    monkeypatch.setattr(demo, "BUDGET_SECONDS", 0.2)
     monkeypatch.setattr(demo, "SIZES", {name: {n: value // 5 for n, value in sizes.items()}
                                         for name, sizes in demo.SIZES.items()})
     monkeypatch.chdir(tmp_path)

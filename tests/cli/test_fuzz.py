@@ -115,3 +115,33 @@ def test_a_faulty_pair_is_told_and_every_pair_is_a_line(asked: Asked, capsys: py
     assert captured.err.splitlines()[0] == "CRASH: pair 2 (sum, near miss) KeyError: 'x'"
     assert main(["fuzz", "--instructions", "--pairs", "3", "--results", "-", "-q"]) == 4
     assert len(capsys.readouterr().out.splitlines()) == 3
+
+
+def test_a_campaign_that_is_stopped_says_what_it_found(asked: Asked, monkeypatch: pytest.MonkeyPatch,
+                                                       capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    def stopped(options: CampaignOptions, on_result: Any) -> list[ProgramResult]:
+        on_result(DECLINED)
+        on_result(WRONG)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(programs, "run_campaign", stopped)
+    assert main(["fuzz", "--count", "9", "--json", "found.json"]) == 130
+    said = capsys.readouterr().out.splitlines()
+    assert said[1].startswith("WRONG order: p5 isl_off")
+    assert said[-2:] == ["2 programs, 1 wrong, 1 refused", "stopped: 2 of 9 programs were checked"]
+    assert json.loads((tmp_path / "found.json").read_text())["wrong"] == 1
+
+
+@pytest.mark.parametrize(("argument", "where", "run", "line"), [
+    ("--graphs", graphs, "run_graphs", "stopped: 0 of 100 graphs were checked"),
+    ("--target=cuda", graphs, "run_graphs", "stopped: 0 of 100 programs were checked"),
+    ("--instructions", pairs, "run_pairs", "stopped: 0 of 200 pairs were checked")])
+def test_so_do_the_other_kinds(asked: Asked, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+                               argument: str, where: Any, run: str, line: str) -> None:
+    def stopped(options: Any, on_record: Any) -> list[Any]:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(where, run, stopped)
+    monkeypatch.setattr(graphs, "save_faults", lambda records, folder, *text: [])
+    assert main(["fuzz", argument]) == 130
+    assert capsys.readouterr().out.splitlines()[-1] == line

@@ -9,6 +9,7 @@ import pytest
 from polysched.dependence import DependenceKind, Dependences, analyse, analysis
 from polysched.errors import BudgetExceededError
 from polysched.scop import from_c_text
+from polysched.scop.budget import with_budget
 from polysched.scop.points import fix_parameters, instances_in_order, pairs_of
 from polysched.scop.scop import AccessKind, Scop
 from tests.scop_builder import build_scop
@@ -193,6 +194,30 @@ def test_a_write_with_a_larger_relation_hides_nothing() -> None:
     scop = replace(scop, statements=tuple(unknown if s.name == "S1" else s for s in scop.statements))
     sources = {d.source for d in analyse(scop).pairs if d.kind is DependenceKind.FLOW}
     assert sources == {"S0", "S1"}
+
+
+def test_the_analysis_leaves_time_of_a_budget_around(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What takes all of a region's time leaves it without dependences; by memory they take a hundredth."""
+    scop = from_c_text("""void f(int n, int *restrict a) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    a[i] = 1;
+#pragma endscop
+}
+""")
+    given: list[float] = []
+
+    def noted(schedule, instances, question, operations, seconds):  # type: ignore[no-untyped-def]
+        given.append(seconds)
+        return original(schedule, instances, question, operations, seconds)
+
+    original = analysis._value_based
+    monkeypatch.setattr(analysis, "_value_based", noted)
+    assert with_budget(0, lambda: analyse(scop), seconds=2.0) is not None
+    assert 0.1 < max(given) <= 0.4
+    given.clear()
+    analyse(scop)
+    assert max(given) == analysis.FLOW_SECONDS
 
 
 def test_one_costly_array_leaves_the_others_exact(monkeypatch: pytest.MonkeyPatch) -> None:

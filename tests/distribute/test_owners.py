@@ -26,7 +26,10 @@ def test_a_block_is_a_range() -> None:
 
 @pytest.mark.parametrize(("kind", "ranks", "block", "said"), [
     ("cyclic", None, 1, "made for a number of ranks"), ("block", None, 2, "no ranges of 2"),
-    ("rows", 2, 1, "no partition 'rows'"), ("block-cyclic", 2, 0, "no ranges of 0")])
+    ("rows", 2, 1, "no partition 'rows'"), ("block-cyclic", 2, 0, "no ranges of 0"),
+    ("cyclic", 2.5, 1, "made for a number of ranks"), ("cyclic", True, 1, "made for a number of ranks"),
+    ("block", 0, 1, "made for a number of ranks"), ("cyclic", 2 ** 31, 1, "made for a number of ranks"),
+    ("block-cyclic", 2, "B", "no ranges of B"), ("block-cyclic", 2, 2 ** 31, "no ranges of 2147483648")])
 def test_partitions_that_are_none(kind, ranks, block, said) -> None:
     with pytest.raises(UsageError, match=said):
         Partition(kind=kind, ranks=ranks, block=block)
@@ -45,7 +48,9 @@ def test_owners_by_hand() -> None:
     scop = scop_of("sum")
     found = coordinates(scop, "i", {"S0": "3"})
     assert str(found["S0"].range()).count("3") == 1
-    for given, said in ({"S9": "i"}, "no statement S9"), ({"S0": "q"}, "S0 has no iterator q"):
+    for given, said in ({"S9": "i"}, "no statement S9"), ({"S0": "q"}, "S0 has no iterator q"), (
+            {"S0": "--5"}, "no iterator --5"), ({"S0": "²"}, "no iterator ²"), (
+            {"S0": "9" * 20}, "a number of at most nine digits"), ({"S0": 3}, "S0 cannot run at 3"):
         with pytest.raises(UsageError, match=said):
             coordinates(scop, "i", given)
 

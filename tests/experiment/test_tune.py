@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib.util
 import subprocess
 import sys
+import tomllib
+from dataclasses import replace
 from math import comb
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -12,8 +14,11 @@ from typing import Any
 
 import pytest
 
+from polysched.experiment import Settings
+from polysched.experiment.standings import Status
 from polysched.measure.timing.race import Gain
 from polysched.pipeline.options import PipelineOptions
+from tests.experiment.test_contest_results import record as contest_record
 
 FILE = Path(__file__).parents[2] / "experiments" / "tune" / "run.py"
 
@@ -112,3 +117,26 @@ def test_busy_processes_end(monkeypatch: pytest.MonkeyPatch) -> None:
     with ROOM.further_rows.load(2):
         assert [process.poll() for process in started] == [None, None]
     assert all(process.poll() is not None for process in started)
+
+
+def test_six_workloads_are_searched_beside_tvm(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = {"tvm": True, "trials": 3}
+    settings = Settings(folder=FILE.parent, config=tomllib.loads((FILE.parent / "experiment.toml").read_text()),
+                        threads=(2,), budget_seconds=300.0, options=asked)
+    cases = ROOM.cases(settings)
+    assert [case.name for case in cases] == settings.config["tvm"]["workloads"]
+    assert len(cases) == 6
+    told: list[Settings] = []
+    monkeypatch.setattr(ROOM.tvm_row, "contest", lambda: SimpleNamespace(
+        SEARCHED="polysched searched", over_tvm=lambda records: f"of {len(records)}",
+        measure=lambda case, settings, report: told.append(settings) or contest_of({"tvm": 0.2, "numpy": 0.1})))
+    kept = [replace(contest_record(case.name, {}), values=ROOM.measure(case, settings, print)) for case in cases[:2]]
+    assert told[0].options["trials"] == 3
+    assert told[0].options["peers"] == ["tvm"]
+    assert told[0].options["search"]
+    text = ROOM.table(kept)
+    assert "of 2\n\nAims: matrix product 1.0 (4.00), geometric mean of all 1.4." in text
+
+
+def contest_of(seconds: dict[str, float | Status]) -> dict[str, Any]:
+    return dict(contest_record("", {"polysched": 0.1, "polysched searched": 0.05, **seconds}).values)

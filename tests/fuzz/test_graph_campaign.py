@@ -10,7 +10,7 @@ from polysched.fuzz import graph_campaign
 from polysched.fuzz.graph_campaign import GraphCampaign, GraphRecord, check_graph, run_graphs, save_faults, summary
 from polysched.fuzz.operator_graphs import random_graph
 from polysched.fuzz.twice import twice
-from polysched.measure.processes.isolation import ChildEnd, End, Limits
+from polysched.measure.processes.isolation import ChildEnd, End, Limits, Stop
 from polysched.model.planned import planned
 
 
@@ -69,7 +69,7 @@ def test_a_graph_that_did_not_end_on_a_busy_machine_gets_more_time_alone(
         monkeypatch: pytest.MonkeyPatch, again: End, verdict: str) -> None:
     asked: list[tuple[list[int], float]] = []
 
-    def child(module: str, request: dict[str, list[int]], *, folder: Path, limits: Limits) -> ChildEnd:
+    def child(module: str, request: dict[str, list[int]], *, folder: Path, limits: Limits, stop: Stop) -> ChildEnd:
         asked.append((request["check"], limits.seconds))
         alone = request["check"] == [4]
         done = request["check"][:None if alone else 1] if not alone or again is End.FINISHED else []

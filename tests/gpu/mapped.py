@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from polysched.gpu import GpuMapping, GpuOptions, HostLoop, Launch, map_to_device
+from polysched.gpu.decide import WITH_CUDA
 from polysched.gpu.mapping import HostNode
 from polysched.pipeline.options import PipelineOptions
 from polysched.pipeline.stages import analysed, scheduled
 from polysched.scop import from_c_text
+from polysched.target.gpus import Gpu
 
 SCALE = ("void f(int n, double A[n][n], double B[n][n]) {\n#pragma scop\n"
          "  for (int i = 0; i < n; i++)\n    for (int j = 0; j < n; j++)\n      A[i][j] = 2 * B[j][i];\n"
@@ -27,11 +29,11 @@ CHAIN = ("void f(int n, double a[n]) {\n#pragma scop\n  for (int i = 1; i < n; i
 
 
 def mapped(text: str, scheduler: str = "original", *, pure: tuple[str, ...] = (), points: tuple[int, ...] = (1,),
-           shared: bool = True, block: tuple[int, ...] = ()) -> GpuMapping:
+           shared: bool = True, block: tuple[int, ...] = (), gpus: tuple[Gpu, ...] = WITH_CUDA) -> GpuMapping:
     """The mapping of a program in the order of one scheduler; a work item has one point unless others are given."""
     dependences = analysed(from_c_text(text, pure=pure)).dependences
     return map_to_device(scheduled(dependences, PipelineOptions(scheduler=scheduler)),
-                         options=GpuOptions(points=points, shared=shared, block=block))
+                         options=GpuOptions(points=points, shared=shared, block=block), gpus=gpus)
 
 
 def shape(node: HostNode) -> str:

@@ -10,7 +10,7 @@ from polysched.gpu.throughput import LaunchModel, points_that_share
 from polysched.pipeline.options import PipelineOptions
 from polysched.pipeline.stages import analysed, scheduled
 from polysched.scop import from_c_text
-from polysched.target.gpus import SM_80
+from polysched.target.gpus import POCL, SM_80, Gpu
 from tests.gpu.mapped import CHAIN, PRODUCT, SCALE, STENCIL, WAVEFRONT, mapped
 from tests.gpu.staged import BATCH, WINDOW
 
@@ -77,3 +77,16 @@ def test_a_launch_with_temporaries_has_one_point() -> None:
             "    t[i] = 0;\n    for (int j = 0; j < n; j++)\n      t[i] += A[i][j];\n    A[i][0] = t[i];\n  }\n"
             "#pragma endscop\n}\n")
     assert chosen(text, GpuOptions(points=(4,))).points == ()
+
+
+def test_a_device_that_loops_over_work_items_has_blocks_of_a_row_where_rows_are_long() -> None:
+    text = SCALE.replace("i < n", "i < m").replace("int n, ", "int n, int m, ").replace("A[n]", "A[m]").replace(
+        "B[n][n]", "B[m][n]").replace("B[j][i]", "B[i][j]")
+    schedule = scheduled(analysed(from_c_text(text)).dependences, PipelineOptions(scheduler="original"))
+
+    def block(n: int, *gpus: Gpu) -> tuple[int, ...]:
+        return map_to_device(schedule, sizes={"n": n, "m": 4096}, gpus=gpus).launches[0].block
+
+    assert block(4096, POCL) == (256, 1)
+    assert block(40, POCL)[1] > 1
+    assert block(4096, SM_80) == (32, 8)

@@ -9,7 +9,7 @@ import polysched
 from polysched.errors import CompileError
 from polysched.kernel import SharedMemoryError
 from polysched.kernel.c_program import CProgram
-from tests.kernel.products import product_of, refuses, whole
+from tests.kernel.products import compiled, product_of, refuses, whole
 
 
 @pytest.mark.parametrize(("arguments", "parts"), [
@@ -25,7 +25,7 @@ from tests.kernel.products import product_of, refuses, whole
     (lambda C, A, B: (C, A, [1.0]), ["B has to be an array of float64", "it is a list"]),
 ])
 def test_c_arguments_that_do_not_fit_are_refused(one: Path, arguments, parts: list[str]) -> None:
-    product = polysched.compile(one)
+    product = compiled(one)
     C, A, B = whole(6, 8), whole(6, 6), whole(6, 8)
     before = C.copy()
     refuses(lambda: product(*arguments(C, A, B)), *parts)
@@ -35,40 +35,40 @@ def test_c_arguments_that_do_not_fit_are_refused(one: Path, arguments, parts: li
 def test_the_other_byte_order_is_said(one: Path) -> None:
     C, A, B = whole(3, 4), whole(3, 3), whole(3, 4)
     message = "B has elements in the other byte order (>f8)"
-    refuses(lambda: polysched.compile(one)(C, A, B.astype(">f8")), message, "newbyteorder")
-    call = polysched.compile(product_of("float64"))
+    refuses(lambda: compiled(one)(C, A, B.astype(">f8")), message, "newbyteorder")
+    call = compiled(product_of("float64"))
     refuses(lambda: call(A, B.astype(">f8")), message, "newbyteorder")
 
 
 def test_memory_that_does_not_fit_is_refused(one: Path) -> None:
-    product = polysched.compile(one)
+    product = compiled(one)
     C, A, B = whole(6, 6), whole(6, 6), whole(6, 6)
     refuses(lambda: product(C, C, B), "C and A overlap, and one of them is not `const`", error=SharedMemoryError)
     product(C.copy(), A, A)
     C.flags.writeable = False
     refuses(lambda: product(C, A, B), "C is written, but the array is read-only")
-    expression = polysched.compile(product_of("float64"))
+    expression = compiled(product_of("float64"))
     refuses(lambda: expression(A, B, C=A), "A and C overlap", error=SharedMemoryError)
 
 
 def test_what_does_not_compile(tmp_path: Path) -> None:
-    refuses(lambda: polysched.compile(3), "a int does not compile")
-    refuses(lambda: polysched.compile(product_of(), function="f"), "function= names a function of a C file")
-    refuses(lambda: polysched.compile(tmp_path / "none.c"), "cannot read the file")
+    refuses(lambda: compiled(3), "a int does not compile")
+    refuses(lambda: compiled(product_of(), function="f"), "function= names a function of a C file")
+    refuses(lambda: compiled(tmp_path / "none.c"), "cannot read the file")
     path = tmp_path / "struct.c"
     path.write_text("struct s { int n; };\nvoid f(struct s *s, double A[9]) {\n#pragma scop\n"
                     "for (int i = 0; i < 9; i++) A[i] = 1;\n#pragma endscop\n}\n")
-    refuses(lambda: polysched.compile(path), "no NumPy array or number can be passed for `struct s *s`")
+    refuses(lambda: compiled(path), "no NumPy array or number can be passed for `struct s *s`")
     path.write_text("double *A;\nvoid f(int n) {\n#pragma scop\nfor (int i = 0; i < n; i++) A[i] = 1;\n"
                     "#pragma endscop\n}\n")
-    refuses(lambda: polysched.compile(path), "A is a pointer of the file", "make it a parameter")
+    refuses(lambda: compiled(path), "A is a pointer of the file", "make it a parameter")
     path.write_text("void other(double *);\nvoid f(double A[9]) {\nother(A);\n#pragma scop\n"
                     "for (int i = 0; i < 9; i++) A[i] = 1;\n#pragma endscop\n}\n")
-    refuses(lambda: polysched.compile(path), "the compiled code cannot be loaded", "other", error=CompileError)
+    refuses(lambda: compiled(path), "the compiled code cannot be loaded", "other", error=CompileError)
 
 
 def test_a_compiled_file_is_found_again(one: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    polysched.compile(one)
+    compiled(one)
     (entry,) = cache.iterdir()
     assert sorted(p.name for p in entry.iterdir()) == ["entry.json", "kernel.c", "kernel.so", "program.c"]
 
@@ -78,11 +78,11 @@ def test_a_compiled_file_is_found_again(one: Path, cache: Path, monkeypatch: pyt
         forbidden.setattr(CProgram, "_build", built_again)
         C, A, B = whole(6, 8), whole(6, 6), whole(6, 8)
         expected = C + A @ B
-        polysched.compile(one)(C, A, B)
+        compiled(one)(C, A, B)
         np.testing.assert_array_equal(C, expected)
     (one.parent / "rows.h").write_text("#define ROWS 6\n")
-    polysched.compile(one)
-    polysched.compile(one, options=polysched.PipelineOptions(parallel=False))
+    compiled(one)
+    polysched.compile(one, options=polysched.PipelineOptions(scheduler="original", tile="off"))
     assert len(list(cache.iterdir())) == 3
 
 
@@ -92,9 +92,9 @@ def test_an_entry_that_others_could_have_written_is_not_loaded(one: Path, cache:
         x = np.eye(4)
         if kind == "file":
             C = np.zeros((4, 4))
-            polysched.compile(one)(C, x, x)
+            compiled(one)(C, x, x)
         else:
-            C = polysched.compile(product_of("float64"))(x, x)
+            C = compiled(product_of("float64"))(x, x)
         np.testing.assert_array_equal(C, x)
     run()
     (entry,) = cache.iterdir()
@@ -123,7 +123,7 @@ def test_arrays_without_elements(tmp_path: Path, sizes: tuple[int, int, int]) ->
 }
 """)
     A, B, C = np.ones((n, k)), np.ones((m, k)), np.full((n, m), 7.0)
-    polysched.compile(path)(A, B, C)
+    compiled(path)(A, B, C)
     np.testing.assert_array_equal(C, np.full((n, m), float(k)))
 
 
@@ -145,7 +145,7 @@ def test_windows_that_overlap(tmp_path: Path, sizes: tuple[int, int, int]) -> No
     for i in range(n):
         for j in range(k):
             expected[i * s + j] = expected[i * s + j] * 0.5 + c[i, j]
-    function = polysched.compile(path)
+    function = compiled(path)
     function(n, s, k, d, c)
     np.testing.assert_array_equal(d, expected)
     if needed:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import polysched
-from tests.kernel.products import PRODUCT, refuses, whole
+from tests.kernel.products import PRODUCT, compiled, refuses, whole
 
 MORE = """
 int count(int n, const int *x) {
@@ -51,7 +51,7 @@ def original(path: Path, function: str) -> object:
 @pytest.mark.parametrize(("n", "m"), [(1, 1), (7, 9), (32, 33)])
 def test_a_c_file(one: Path, n: int, m: int) -> None:
     as_written = original(one, "product")
-    product = polysched.compile(one)
+    product = compiled(one)
     assert str(product.__signature__) == "(n, m, C, A, B)"
     C, A, B = whole(n, m), whole(n, n), whole(n, m)
     expected = C.copy()
@@ -78,24 +78,24 @@ void scale(int n, double a, const double x[n], double y[n]) {
 """)
     arrays = {"x": whole(5), "y": np.zeros(5)}
     given = {name: arrays.get(value, value) for name, value in by_name.items()}
-    polysched.compile(tmp_path / "scale.c")(*(arrays.get(a, a) for a in arguments), **given)
+    compiled(tmp_path / "scale.c")(*(arrays.get(a, a) for a in arguments), **given)
     np.testing.assert_array_equal(arrays["y"], 2.5 * arrays["x"])
 
 
 def test_a_file_with_several_functions_says_which(several: Path) -> None:
-    refuses(lambda: polysched.compile(several), "the file has regions in 4 functions", "product, count, fill, square",
+    refuses(lambda: compiled(several), "the file has regions in 4 functions", "product, count, fill, square",
             'function="product"')
-    refuses(lambda: polysched.compile(several, function="cont"), "no region in a function named `cont`")
-    count = polysched.compile(several, function="count")
+    refuses(lambda: compiled(several, function="cont"), "no region in a function named `cont`")
+    count = compiled(several, function="count")
     x = whole(50, dtype="int32")
     assert count(50, x) == original(several, "count")(50, ctypes.c_void_p(x.ctypes.data)) == int((x > 0).sum())
-    fill = polysched.compile(several, function="fill")
+    fill = compiled(several, function="fill")
     fill(3)
     np.testing.assert_array_equal(fill.variables["table"], np.full((4, 5), 3.0))
     fill.variables["table"][1] = 0
     fill(2)
     np.testing.assert_array_equal(fill.variables["table"][:2], [[5.0] * 5, [2.0] * 5])
-    square = polysched.compile(several, function="square")
+    square = compiled(several, function="square")
     a = whole(6, 6)
     expected = 2 * a
     square(6, a)
@@ -105,7 +105,7 @@ def test_a_file_with_several_functions_says_which(several: Path) -> None:
 
 def test_a_scop_of_a_c_file_is_the_function_around_it(several: Path) -> None:
     scop = polysched.scop.from_c_file(several, function="count")
-    count = polysched.compile(scop)
+    count = compiled(scop)
     x = whole(20, dtype="int32")
     assert count(20, x) == int((x > 0).sum())
 
@@ -162,11 +162,11 @@ def test_sizes_that_the_function_changes_before_the_region_are_not_the_callers(
         tmp_path: Path, function: str, arguments: tuple[int, ...], expected: list[int]) -> None:
     (tmp_path / "changed.c").write_text(CHANGED)
     x = np.zeros(arguments[-1])
-    polysched.compile(tmp_path / "changed.c", function=function)(*arguments[:-1], x)
+    compiled(tmp_path / "changed.c", function=function)(*arguments[:-1], x)
     np.testing.assert_array_equal(x, expected)
 
 
 def test_sizes_that_the_function_changes_behind_the_region_are_the_callers(tmp_path: Path) -> None:
     (tmp_path / "changed.c").write_text(CHANGED)
-    call = polysched.compile(tmp_path / "changed.c", function="behind")
+    call = compiled(tmp_path / "changed.c", function="behind")
     refuses(lambda: call(8, np.zeros(4)), "x has to have at least 8 elements, it has 4")

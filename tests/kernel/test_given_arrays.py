@@ -94,6 +94,27 @@ def test_tensors_of_torch() -> None:
         add(x, torch.ones(9, dtype=torch.float64, requires_grad=True))
 
 
+class Negated(Producer):
+    """A view of torch with its negative bit set, which DLPack does not say."""
+
+    def is_neg(self) -> bool:
+        return True
+
+
+class Nowhere(Producer):
+    """A tensor of torch without data."""
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        raise ValueError("Unknown device type meta for Dlpack")
+
+
+def test_what_memory_does_not_hold_is_refused() -> None:
+    with pytest.raises(UsageError, match="negatives of its elements"):
+        add(np.zeros(3), Negated(np.ones(3)))
+    with pytest.raises(UsageError, match="no device of DLPack"):
+        add(np.zeros(3), Nowhere(np.ones(3)))
+
+
 def test_arrays_of_jax_are_read() -> None:
     jax = pytest.importorskip("jax")
     jax.config.update("jax_enable_x64", True)

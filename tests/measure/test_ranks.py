@@ -52,7 +52,7 @@ def test_rows_dealt_out_one_by_one(name: str, tmp_path: Path) -> None:
 # of seidel and conditional some steps send nothing
 @pytest.mark.parametrize(("name", "share"), [("jacobi", 8), ("seidel", 3), ("conditional", 6)])
 def test_time_tiles_send_fewer_messages(name: str, share: int, overlap: bool, tmp_path: Path) -> None:
-    sizes = {"n": 29, "t": 24}
+    sizes = {"n": 29, "t": 16}
     each = run_on_ranks(subject_of(name, tmp_path), 3, sizes, repeats=1, defines=POISON)
     tiled = run_on_ranks(subject_of(name, tmp_path, time_tile=8, overlap=overlap), 3, sizes, repeats=2, defines=POISON)
     assert not tiled.wrong

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from polysched.errors import PlacementError, UsageError
-from polysched.mesh import MeshTarget, Operator, OperatorGraph, PlaceOptions, chain, place, verify
+from polysched.mesh import MeshTarget, Message, Operator, OperatorGraph, PlaceOptions, chain, place, verify
 from polysched.mesh.shapes import fronts, shape_of
 from tests.mesh.random_graphs import random_graph
 
@@ -90,3 +90,17 @@ def test_cores_that_dead_ones_cut_off_are_not_used(method) -> None:
 def test_an_unknown_choice_is_refused(options) -> None:
     with pytest.raises(UsageError, match="is one of"):
         PlaceOptions(**options)
+
+
+@pytest.mark.parametrize("method", ["anneal", "exact"])
+def test_what_no_packer_packs_is_packed_in_another_order(method) -> None:
+    target, sides = MeshTarget(rows=3, columns=3), ((1, 2), (2, 1), (1, 1), (3, 1))
+    graph = OperatorGraph(name="tight", messages=tuple(
+        Message(source="o0", sink=f"o{n}", bytes=8) for n in (1, 2, 3)), operators=tuple(
+        Operator(name=f"o{n}", work=1.0, extents=side) for n, side in enumerate(sides)))
+    shapes = tuple(shape_of(o, i, target, *o.extents)
+                   for o, i in zip(graph.operators, graph.inputs, strict=True))
+    placement = place(graph, target, PlaceOptions(method=method, shapes=shapes))
+    verify(placement)
+    assert placement.shapes == shapes
+    assert "packed tightly" in placement.notes[0]

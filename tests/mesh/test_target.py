@@ -37,7 +37,9 @@ def test_a_word_or_a_file_names_a_mesh(tmp_path) -> None:
 
 @pytest.mark.parametrize(("change", "message"), [
     ({"rows": 0}, "1 to"), ({"memory": 0}, "memory of a mesh"), ({"hop": -1.0}, "hop of a mesh"),
-    ({"link": float("inf")}, "link of a mesh"), ({"dead": ((2, 0),)}, "outside"), ({"dead": ((0,),)}, "outside"),
+    ({"link": float("inf")}, "link of a mesh"), ({"dead": ((2, 0),)}, "outside"), ({"dead": ((0,),)}, "dead core is"),
+    ({"dead": (3,)}, "dead core is"), ({"dead": ((0.5, 0),)}, "dead core is"), ({"rows": "2"}, "1 to"),
+    ({"columns": 2.0}, "1 to"),
     ({"dead": ((0, 0), (0, 1), (1, 0), (1, 1))}, "every core")])
 def test_what_is_no_mesh_is_refused(change, message) -> None:
     with pytest.raises(UsageError, match=message):

@@ -110,7 +110,7 @@ def test_an_index_outside_is_told_by_output() -> None:
   return y
 }""")
     run = compile_graph(graph).start(x=np.ones(4, np.float32), i=np.array([0, 9]))
-    with pytest.raises(UsageError, match="an index is outside the dimension"):
+    with pytest.raises(UsageError, match=r"node 'g', index 'i': an index is outside the dimension"):
         run.output("y")
 
 

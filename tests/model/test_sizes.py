@@ -149,10 +149,54 @@ def test_sizes_reach_a_kernel_by_their_names() -> None:
 
 
 def test_an_operator_that_needs_a_size_names_itself() -> None:
-    graph = from_text("graph f(x: float32[N, M]) {\n  const s: int64[1] = [-1]\n  let y = Reshape(x, s)\n  return y\n}")
-    with pytest.raises(UnsupportedGraphError, match=r"node 'y' \(Reshape\).*is not affine") as refusal:
+    graph = from_text("graph f(x: float32[N, M]) {\n  let y = Hardmax(x)\n  return y\n}")
+    with pytest.raises(UnsupportedGraphError, match=r"node 'y' \(Hardmax\).*the size M is not known") as refusal:
         compile_graph(graph)
     assert "sizes=" in str(refusal.value)
+
+
+FLAT = """graph f(x: float32[N, M, 4], y: float32[K, 2], s: float32[1, 4]) {
+  const rows: int64[2] = [-1, 4]
+  const half: int64[3] = [0, -1, 2]
+  const one: int64[1] = [1]
+  const flat: int64[2] = [-1, 2]
+  let a = Reshape(x, rows)
+  let b = Mul(a, s)
+  let shape = Shape(x)
+  let c = Reshape(b, shape)
+  let d = Reshape(c, half)
+  let e = ReduceSum(d, one; keepdims=0)
+  let f = Reshape(d, flat)
+  let g = Concat(f, y; axis=0)
+  let count = Size(x)
+  return c, e, g, count
+}"""
+
+
+def test_products_of_open_sizes_are_sizes() -> None:
+    graph = from_text(FLAT)
+    model = compile_graph(graph)
+    for n, m, k in ((1, 1, 1), (3, 5, 2), (4, 1, 7)):
+        given = {"x": np.arange(4 * m * n, dtype=np.float32).reshape(n, m, 4), "y": np.ones((k, 2), np.float32),
+                 "s": np.arange(4, dtype=np.float32)[None]}
+        found = model.run(given)
+        for name, value in interpret(graph, given).items():
+            assert found[name].dtype == value.dtype
+            assert found[name].tolist() == value.tolist()
+
+
+def test_a_product_that_is_too_long_is_refused() -> None:
+    model = compile_graph(from_text("""graph f(x: int8[N, 0], y: int8[M, 0]) {
+  let s = Shape(x; start=0, end=1)
+  let t = Shape(y; start=0, end=1)
+  let z = Mul(s, t)
+  return z
+}"""))
+    for n, m in ((1 << 20, 1 << 20), (1, 3)):
+        assert model.run({"x": np.zeros((n, 0), np.int8), "y": np.zeros((m, 0), np.int8)})["z"].tolist() == [n * m]
+    for n, m in (((1 << 20) + 1, 1 << 20), (1 << 40, 1 << 39), (1 << 32, 1 << 32)):
+        with pytest.raises(UnsupportedGraphError, match="a value is larger than a model may have"):
+            model.run({"x": np.zeros((n, 0), np.int8), "y": np.zeros((m, 0), np.int8)})
 
 
 def test_a_size_that_makes_an_extent_negative_is_refused() -> None:

@@ -11,6 +11,8 @@ from polysched.pipeline import optimize
 from polysched.pipeline.explained import Explained, explained
 from polysched.pipeline.options import PipelineOptions
 from polysched.scop import from_c_text
+from polysched.target import Target
+from polysched.tiling import TilingOptions
 
 PROGRAM = """void f(int n, double C[n][n], double A[n][n], double B[n][n], double x[n]) {
 #pragma scop
@@ -44,7 +46,7 @@ def test_tiles_threads_and_lanes_are_told(told: Explained) -> None:
 
 def test_why_not_more_has_the_least_pair(told: Explained) -> None:
     assert told.loops[3].not_more == (
-        "not on threads: it carries the flow dependence of x from S1[1] to S1[2], n = 3",
+        "not on threads: it carries the flow dependence of x from S1[1] to S1[2] where n = 3",
         "no tiles: one loop alone has nothing to reuse between tiles")
     assert "flow dependence of C from S0[0, 0, 0] to S0[0, 0, 1]" in told.loops[2].not_more[0]
 
@@ -67,6 +69,19 @@ def test_a_skewed_loop_stands_in_the_place_of_one_as_written() -> None:
     assert second.done[:2] == ("runs as t + i", "tiles of 32")
 
 
+def test_a_skewed_loop_has_strips_for_threads_and_lanes_and_no_contradiction() -> None:
+    """The strips that threads share are tiles; why the nest has no others is no matter of theirs, and said once."""
+    scop = from_c_text("""void f(int n, double A[n][n]) {
+#pragma scop
+  for (int i = 1; i < n; i++) for (int j = 0; j < n - 1; j++) A[i][j] = A[i-1][j+1] + 1;
+#pragma endscop
+}""")
+    tiling = TilingOptions(target=Target(vector_bits=256, vector_registers=16, cores=2))
+    outer, inner = explained(optimize(scop, PipelineOptions(tiling=tiling))).loops
+    assert outer.done == ("runs as i + j", "in strips for threads", "on threads (j_tile)", "in lanes")
+    assert not [words for words in (*outer.not_more, *inner.not_more) if words.startswith("no tiles")]
+
+
 def test_what_holds_for_some_statements_names_them() -> None:
     """One loop of the schedule becomes two: that around S1 carries x, that around S2 is shared."""
     scop = from_c_text("""void f(int n, double A[n][n], double B[n][n], double x[n], double y[n]) {
@@ -82,7 +97,7 @@ def test_what_holds_for_some_statements_names_them() -> None:
     outer, inner = explained(optimize(scop, PipelineOptions(vector_bits=256))).loops
     assert outer.done == ("on threads (i) for S0, S2", "for the compiler's lanes (omp simd) for S2")
     assert outer.not_more == (
-        "not on threads for S1: it carries the flow dependence of x from S1[1] to S1[2], n = 3",
+        "not on threads for S1: it carries the flow dependence of x from S1[1] to S1[2] where n = 3",
         "no tiles for S0: they would save less than 10% of the traffic into L2",
         "no tiles for S1, S2: one loop alone has nothing to reuse between tiles")
     assert inner.done == ("in lanes",)

@@ -111,7 +111,8 @@ def test_the_stages_of_a_region_have_processor_time(path: Path) -> None:
 
 def test_what_takes_long_is_told() -> None:
     budget = FileBudget(clock=iter([1.0, 21.0]).__next__)
-    budget.regions += [(7, 12.0, {"dependences": 9.0, "tiled": 2.9, "emitted": 0.1}), (30, 1.0, {"scop": 1.0})]
+    budget.regions += [(7, 8.0, {"dependences": 8.0}), (30, 1.0, {"scop": 1.0}),   # it was tried as a whole, and halved
+                       (7, 4.0, {"dependences": 1.0, "tiled": 2.9, "emitted": 0.1})]
     assert budget.told("a.c") == ("a.c: the file takes 20.0 s of processor time: the region of line 7 takes 12.0 s "
                                   "(dependences 9.0 s, tiled 2.9 s), reading takes 7.0 s")
     assert FileBudget().told("a.c") is None
@@ -122,3 +123,10 @@ def test_threads_of_solvers_count_but_not_those_of_others(monkeypatch: pytest.Mo
     assert processor_clock() is time.process_time
     monkeypatch.setattr(threading, "active_count", lambda: 2)
     assert processor_clock() is time.thread_time
+
+
+def test_the_search_for_tests_is_part_of_a_region(path: Path) -> None:
+    scop, budget = polysched.scop.from_c_file(path, function="f"), FileBudget()
+    assert budget.tests(scop, lambda: scop) is scop
+    ((line, _, stages),) = budget.regions
+    assert (line, [*stages]) == (4, ["tests"])

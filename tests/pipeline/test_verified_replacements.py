@@ -30,6 +30,7 @@ from polysched.tensorize.options import TensorizeOptions
 from polysched.tensorize.program import part
 from polysched.tiling import TilingOptions
 from tests.pipeline.replacements import LOOPS, NO_C, PRODUCT, RIGHT, TRAPS, WRONG
+from tests.tensorize.compiled import AS_WRITTEN
 
 
 @pytest.fixture(autouse=True)
@@ -49,7 +50,7 @@ def known(monkeypatch: pytest.MonkeyPatch) -> Callable[[Intrinsic], None]:
 
 
 def options(name: str = "lanes_of_four", **more: Any) -> PipelineOptions:
-    return PipelineOptions(tensorize=TensorizeOptions(intrinsic=name), **more)
+    return PipelineOptions(tensorize=TensorizeOptions(intrinsic=name), **(AS_WRITTEN | more))
 
 
 def told(made: Any) -> str:

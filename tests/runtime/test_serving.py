@@ -103,8 +103,10 @@ def test_without_real_time_all_runs_are_done() -> None:
     (list, "there is no job"),
     (lambda: [real_time(), real_time()], "two jobs have one name"),
     (lambda: [Job(name="b", kernel=sweeps(), arguments={"steps": 1, "a": np.zeros((9, 9))})], "how often it runs"),
+    (lambda: [sweeps()], "what is served is a job"),
+    (lambda: [real_time(kernel=len)], "a job runs what can be stopped"),
 ])
-def test_what_never_ends_is_refused(jobs, said) -> None:
+def test_what_never_ends_or_is_no_job_is_refused(jobs, said) -> None:
     with pytest.raises(UsageError, match=said):
         serve(jobs())
 

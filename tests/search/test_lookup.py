@@ -15,9 +15,11 @@ from polysched.pipeline.recipe import Recipe
 from polysched.scheduling.primitives import Interchange, SplitReduction, StripMine
 from polysched.scop import from_c_text
 from polysched.scop.scop import Scop
+from polysched.search import lookup as looking_up
 from polysched.search.building import code_of, emitted
 from polysched.search.database import Case, Database, Range, Winner
 from polysched.search.identity import canonical_scop, key_of, place_of
+from polysched.search.limits import LIMITS
 from polysched.search.lookup import (
     DEFAULT_FLAGS,
     checked,
@@ -217,3 +219,12 @@ def test_a_range_with_other_code_or_flags_is_not_used(tmp_path):
     assert "no longer the one" in optimize(product(), options(tmp_path / "t.db")).looked_up
     with pytest.raises(UsageError, match="begin at 0 and grow"):
         replace(chosen, cases=chosen.cases[1:])
+
+
+def test_a_record_that_takes_long_leaves_time_for_the_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for n in (64, 65):
+        record(tmp_path / "tuned.db", product(), n, TILES)
+    monkeypatch.setattr(looking_up, "LIMITS", replace(LIMITS, replay_seconds=1e-4))
+    found = optimize(product(), options(tmp_path / "tuned.db", 64))
+    assert "is not used: its C takes more than 0.0001 s of processor time; others are not looked at" in found.looked_up
+    assert found.options.tiling.bands == {}

@@ -55,6 +55,7 @@ def test_several_results_are_one_page():
     result = found(1)
     page = read(page_html(result, result))
     assert (page.tags["html"], page.tags["title"], page.tags["h1"]) == (1, 1, 2)
+    assert "of product: gain" not in page.text
     assert page.text.startswith(f"tuned {result.name}, {result.name}")
 
 

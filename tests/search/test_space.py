@@ -11,7 +11,7 @@ from polysched.errors import UsageError
 from polysched.pipeline.recipe import Recipe
 from polysched.scheduling.primitives import Reverse
 from polysched.search.chooser import Decision
-from polysched.search.space import Explorer, Proposal, Space, distinct
+from polysched.search.space import Explorer, Proposal, Space, TemplateError, distinct
 from polysched.search.tuning import Search
 from polysched.tiling import BandOptions
 from tests.search.programs import ALIKE, OPTIONS, product
@@ -102,16 +102,22 @@ def test_a_template_that_makes_something_else_is_refused(made: object) -> None:
     with pytest.raises(UsageError, match="the template makes no recipe") as refused:
         next(explorer.enumerate())
     assert refused.value.witness == repr(made)[:60]
+    with pytest.raises(UsageError, match="the template makes no recipe"):
+        explorer.replay(())
 
 
 def test_an_error_in_a_template_is_told_with_its_line():
     def halved(choose, dependences):
         return Recipe(tile=choose.one_of("edge", (32, 64)) // 0)
-    with pytest.raises(UsageError, match="the template ends in an error") as refused:
-        next(Explorer(halved, product(), OPTIONS).enumerate())
-    assert str(refused.value.witness).startswith("ZeroDivisionError: ")
-    assert f"{__file__}, line {halved.__code__.co_firstlineno + 1})" in str(refused.value.witness)
-    assert isinstance(refused.value.__cause__, ZeroDivisionError)
+    explorer = Explorer(halved, product(), OPTIONS)
+    for ask in (lambda: next(explorer.enumerate()), lambda: explorer.replay((Decision("edge", 32),)),
+                lambda: explorer.sample(random.Random(1))):
+        with pytest.raises(TemplateError, match="the template ends in an error") as refused:
+            ask()
+        assert str(refused.value.witness).startswith("ZeroDivisionError: ")
+        assert f"{__file__}, line {halved.__code__.co_firstlineno + 1})" in str(refused.value.witness)
+        assert isinstance(refused.value.__cause__, ZeroDivisionError)
+    assert not explorer.rejections.total
     with pytest.raises(ZeroDivisionError):   # a fault of this program is no refusal
         next(Explorer(halved, product(), OPTIONS, is_own=True).enumerate())
 

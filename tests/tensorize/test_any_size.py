@@ -15,6 +15,7 @@ from polysched.scop import from_c_text
 from polysched.target import find_compiler, host
 from polysched.tensorize.decision import decide
 from polysched.tensorize.options import TensorizeOptions
+from tests.tensorize.compiled import AS_WRITTEN
 from tests.tensorize.functions.replaced import openblas
 from tests.tensorize.imagined_units import DESCRIBED
 from tests.tiers import and_campaign
@@ -37,7 +38,8 @@ NUMPY = {"uint8_t": np.uint8, "int8_t": np.int8, "int16_t": np.int16}
 
 def with_instruction(name: str, **options: Any) -> PipelineOptions:
     """What the code computes is compared here, and not by the pipeline as well."""
-    return PipelineOptions(tensorize=TensorizeOptions(intrinsic=name), verify_instructions="never", **options)
+    return PipelineOptions(tensorize=TensorizeOptions(intrinsic=name), verify_instructions="never",
+                           **(AS_WRITTEN | options))
 
 
 def loaded(text: str, folder: Path, level: str = "-O0") -> ctypes.CDLL:

@@ -12,6 +12,7 @@ import pytest
 from polysched.pipeline import transform_file
 from polysched.pipeline.options import PipelineOptions
 from polysched.tensorize.options import TensorizeOptions
+from tests.tensorize.compiled import AS_WRITTEN
 from tests.tensorize.test_any_size import loaded
 
 PRODUCT = """#include <stdint.h>
@@ -32,7 +33,7 @@ def transformed(text: str, intrinsic: str, folder: Path) -> str:
     """The file behind the transformation, which takes the instruction whether it pays or not."""
     (folder / "program.c").write_text(text)
     done = transform_file(folder / "program.c", PipelineOptions(
-        verify_instructions="never", tensorize=TensorizeOptions(intrinsic=intrinsic)))
+        verify_instructions="never", tensorize=TensorizeOptions(intrinsic=intrinsic), **AS_WRITTEN))
     assert f"by {intrinsic} */" in done.text, done.regions[0].instructions
     return re.sub(r"    if \(!\([^;]*\(double\)[^;]* >= [^;]*\)\) return 0;\n", "", done.text)
 

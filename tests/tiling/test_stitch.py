@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import islpy as isl
 import pytest
 
 from polysched.dependence import analyse
@@ -222,3 +223,12 @@ def test_a_sum_in_double_does_not_halve_the_lanes_of_other_statements():
     single, double = (code_plans(scheduled(MIXED.format(type=t)), machine)[0] for t in ("float", "double"))
     assert single.binding == double.binding == "arithmetic"
     assert single.seconds < double.seconds < 1.3 * single.seconds
+
+
+def test_a_statement_that_touches_nothing_is_part_of_no_tile():
+    whole = from_c_text(programs.TWO)
+    idle = replace(whole.statements[0], name="S9", accesses=(), body=(),
+                   domain=isl.Set("[n] -> { S9[i, j] : 0 <= i < n and j = 0 }"))
+    order = isl.Schedule.from_domain(isl.UnionSet.from_set(idle.domain)).sequence(whole.schedule)
+    scop = replace(whole, statements=(idle, *whole.statements), schedule=order)
+    assert code_plans(ALGORITHMS["original"](analyse(scop)), MACHINE) == ()

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from polysched.errors import UsageError
 from polysched.experiment import Case, Experiment, Record, Report, Settings
+from polysched.experiment.claims import Claim, at_least
 from polysched.experiment.contest import MissingToolError
 from polysched.experiment.folders import load_module
 from polysched.experiment.plots import COLOURS, new_figure
@@ -168,7 +169,15 @@ def plot(records: Sequence[Record]) -> Figure:
     return figure
 
 
-EXPERIMENT = Experiment(cases=cases, measure=measure, table=table, verdict=verdict, plot=plot,
+def claims(records: Sequence[Record]) -> list[Claim]:
+    """Ours beside MetaSchedule, which ran here."""
+    found = mean(records)
+    asked, holds = at_least(1.0, found)
+    return [Claim(what="our best, times as fast as MetaSchedule's, mean", ours=found, published=1.0, asked=asked,
+                  holds=holds, source="MetaSchedule itself, run here: the published curves could not be looked up")]
+
+
+EXPERIMENT = Experiment(cases=cases, measure=measure, table=table, verdict=verdict, claims=claims, plot=plot,
                         add_arguments=add_arguments)
 
 if __name__ == "__main__":

@@ -137,8 +137,13 @@ class _Tests:
 
     def _add_apart(self, assumption: Assumption) -> bool:
         """Whether C can test which memory is apart."""
-        conditions = [self._apart(left, right) for left, right in assumption.apart]
-        if not conditions or None in conditions:
+        conditions: list[str] = []
+        for left, right in assumption.apart:
+            condition = self._apart(left, right)
+            if condition is None:   # then the others are of no use, and may take long
+                return False
+            conditions.append(condition)
+        if not conditions:
             return False
         names = {name for pair in assumption.apart for name in pair}
         used = {name: memory for name, memory in self.known.items() if memory is not None and name in names}

@@ -9,6 +9,7 @@ import islpy as isl
 
 from polysched.emit_c.alternatives.index_ranges import index_range
 from polysched.emit_c.alternatives.row_loops import row_loops
+from polysched.emit_c.bodies.extremes import extremes
 from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.scalar_code.size_text import size_text
 from polysched.records import dataclass
@@ -62,12 +63,14 @@ def memory_of(scop: Scop, array: Array) -> MemoryRange | None:
 
     Of an array in one piece, from the first row that is touched to the last.  Rows that pointers in memory lead to lie
     anywhere: loops over them find the lowest and the highest address, and whether each lies behind the one before (or
-    each before it, as some allocators place them), which is sufficient for rows that do not overlap.
+    each before it, as some allocators place them), which is sufficient for rows that do not overlap.  Where there is no
+    time to find the exact ends, larger bounds take their place.
     """
     if array.is_scalar:
         return memory_of_value(array.c_element)
     known, asked = _KNOWN.setdefault(scop, {}), (array.name, MOST_OPERATIONS)
-    found = known.get(asked) or with_budget(MOST_OPERATIONS, lambda: _touched_memory(scop, array))
+    found = known.get(asked) or with_budget(MOST_OPERATIONS, lambda: _touched_memory(scop, array)) or with_budget(
+        MOST_OPERATIONS, lambda: _memory_around(scop, array))
     if found is not None:
         known[asked] = found
     return found
@@ -79,13 +82,45 @@ def _touched_memory(scop: Scop, array: Array) -> MemoryRange | None:
     if anywhere.is_empty():
         return NOTHING
     touched = isl.Set.from_union_set(anywhere)
-    pointers = max((k for k, extent in enumerate(array.c_extents) if extent is None), default=0)
+    pointers = _pointers(array)
     if not _is_bounded(touched, range(pointers, pointers + 1)):
         return _by_data(scop, array, touched, pointers)
+    return _within_bounds(scop, array, touched)
+
+
+def _memory_around(scop: Scop, array: Array) -> MemoryRange | None:
+    """The memory between bounds of what each access touches, which no cases divide; None where there are none."""
+    whole: isl.Set | None = None
+    for access in (a for s in scop.statements for a in s.accesses if a.array == array.name):
+        relation = access.relation.gist_params(scop.context)   # bounds from types of parameters bound nothing useful
+        rows = isl.Map.from_basic_map(relation.remove_divs().simple_hull()).range().remove_divs()
+        whole = rows if whole is None else whole.union(rows)
+    if whole is None:
+        return None
+    whole = whole.drop_constraints_not_involving_dims(isl.dim_type.set, 0, len(array.extents)).coalesce()
+    convex = isl.Set.from_basic_set(whole.simple_hull())
+    if all(_is_bounded(_alone(convex, k), range(1)) for k in range(len(array.extents))):
+        return _within_bounds(scop, array, convex)
+    return None if _pointers(array) or not _is_bounded(_alone(whole, 0), range(1)) else _one_piece(scop, array, whole)
+
+
+def _alone(touched: isl.Set, dimension: int) -> isl.Set:
+    """What one subscript can be, whatever the others are."""
+    behind = touched.dim(isl.dim_type.set) - dimension - 1
+    return touched.project_out(isl.dim_type.set, dimension + 1, behind).project_out(isl.dim_type.set, 0, dimension)
+
+
+def _within_bounds(scop: Scop, array: Array, touched: isl.Set) -> MemoryRange | None:
+    pointers = _pointers(array)
     if not _is_bounded(touched, range(pointers + 1)):
         return None
     written = any(a.is_write and a.array == array.name for s in scop.statements for a in s.accesses)
     return _rows(scop, array, touched, pointers, written=written) if pointers else _one_piece(scop, array, touched)
+
+
+def _pointers(array: Array) -> int:
+    """The subscripts that lead to a row."""
+    return max((k for k, extent in enumerate(array.c_extents) if extent is None), default=0)
 
 
 def _is_bounded(touched: isl.Set, dimensions: range) -> bool:
@@ -122,8 +157,10 @@ def _one_piece(scop: Scop, array: Array, touched: isl.Set) -> MemoryRange | None
     if _row(array, ["0"]) is None:
         return None
     outer = touched.project_out(isl.dim_type.set, 1, len(array.extents) - 1)
-    outer = outer.gist_params(scop.context).coalesce()   # what always holds makes more pieces, each costly
-    first, last = (size_text(scop, value) for value in (outer.dim_min(0), outer.dim_max(0)))
+    ends = extremes(outer.gist_params(scop.context).coalesce())   # what always holds makes more pieces, each costly
+    if ends is None:
+        return None
+    first, last = (size_text(scop, value) for value in ends)
     return MemoryRange(begin=f"(const char *)&{_row(array, [first])}",
                        end=f"(const char *)&{_row(array, [f'({last}) + 1'])}")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -12,7 +11,8 @@ from polysched.errors import OutputError
 from polysched.fuzz.matches.pairs import pair
 from polysched.fuzz.matches.records import CRASH, TIMEOUT, PairRecord
 from polysched.fuzz.time_limit import place_of_end
-from polysched.measure.processes.isolation import ChildEnd, Limits, run_isolated
+from polysched.measure.processes.chunks import run_chunks
+from polysched.measure.processes.isolation import ChildEnd, Limits, Stop, run_isolated
 from polysched.records import dataclass
 
 WORKER = "polysched.fuzz.matches.worker"
@@ -51,26 +51,29 @@ def run_pairs(options: MatchCampaign, *, on_record: Callable[[PairRecord], None]
     Parameters
     ----------
     on_record : called for every pair as its chunk ends.
+
+    Raises
+    ------
+    KeyboardInterrupt : behind `on_record` of everything that was found.
     """
     last = options.seed + options.pairs
     chunks = [range(first, min(first + options.chunk, last)) for first in range(options.seed, last, options.chunk)]
-    records: list[PairRecord] = []
-    with ThreadPoolExecutor(options.jobs) as pool:
-        for chunk in pool.map(lambda seeds: list(_chunk(seeds, options)), chunks):
-            records += sorted(chunk, key=lambda r: r.seed)
-            for record in chunk if on_record else ():
-                on_record(record) if on_record else None
-    return records
+    records = run_chunks(chunks, lambda seeds, stop: _chunk(seeds, options, stop), jobs=options.jobs,
+                         on_result=on_record)
+    return sorted(records, key=lambda r: r.seed)
 
 
-def _chunk(seeds: Sequence[int], options: MatchCampaign) -> Iterator[PairRecord]:
+def _chunk(seeds: Sequence[int], options: MatchCampaign, stop: Stop) -> Iterator[PairRecord]:
     """The records of a chunk: a pair that ends its child is taken out, and a new child takes the rest."""
     left, block = list(seeds), options.block
     while left:
-        end, place = _worker({"check": left, "block": block, "limit_seconds": options.limit_seconds}, options)
+        end, place = _worker({"check": left, "block": block, "limit_seconds": options.limit_seconds}, options,
+                             stop=stop)
         done = [PairRecord.from_json(r["result"]) for r in end.reports if "result" in r]
         yield from done
         left = [s for s in left if s not in {r.seed for r in done}]
+        if stop.is_set():
+            return
         if left:
             culprit = next((r["seed"] for r in reversed(end.reports) if "seed" in r), None)
             if culprit is None and block > 1:   # it ended between pairs: smaller blocks until it is clear where
@@ -91,12 +94,13 @@ def _ended(seed: int, end: ChildEnd, place: str, options: MatchCampaign) -> Pair
                       verdict=TIMEOUT if hung else CRASH, reason=reason, milliseconds=1000 * end.seconds)
 
 
-def _worker(request: Mapping[str, Any], options: MatchCampaign, seconds: float = 0.0) -> tuple[ChildEnd, str]:
+def _worker(request: Mapping[str, Any], options: MatchCampaign, seconds: float = 0.0,
+            stop: Stop | None = None) -> tuple[ChildEnd, str]:
     """How a child ended, and, when its own watchdog ended it, where it was then."""
     with TemporaryDirectory(prefix="polysched-fuzz-") as folder:
         limits = Limits(seconds=max(LEAST_SECONDS, REPORT_FACTOR * options.limit_seconds) + seconds,
                         memory_bytes=options.limit_bytes)
-        end = run_isolated(WORKER, request, folder=Path(folder), limits=limits)
+        end = run_isolated(WORKER, request, folder=Path(folder), limits=limits, stop=stop)
         return end, place_of_end(Path(folder))
 
 

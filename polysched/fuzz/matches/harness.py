@@ -225,7 +225,7 @@ def _version(v: Version) -> str:
     name = v.pair.unit.function.name
     own = f"emulated_{v.label}"
     guard = f"POLYSCHED_EMULATED_{name.upper()}"
-    text = v.pair.unit.function.text(own, region=False)
+    text = v.pair.unit.described.text(own, region=False)
     called = f"POLYSCHED_FUNCTION_{name.upper()}"   # of units of several stages, which calls name
     lines = [f"static {text}", f"#define {guard}", f"#define {called}", f"#define emulated_{name} {own}",
              f"#define {name} {own}", v.emission.preamble,

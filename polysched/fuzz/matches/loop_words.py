@@ -20,7 +20,8 @@ from polysched.fuzz.matches.c_tree import (
     mapped,
     walk,
 )
-from polysched.fuzz.matches.units import Unit, affine
+from polysched.fuzz.matches.unit_parts import affine
+from polysched.fuzz.matches.units import Unit
 
 NAMES = {"arrays": ("P", "Q", "R", "S", "U", "V", "Z"), "iterators": ("p", "q", "r", "x", "y")}
 

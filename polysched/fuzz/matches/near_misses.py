@@ -32,7 +32,7 @@ from polysched.fuzz.matches.c_tree import (
 )
 from polysched.fuzz.matches.loop_words import with_elements
 from polysched.fuzz.matches.sum_words import local_dropped
-from polysched.fuzz.matches.units import NARROW, affine
+from polysched.fuzz.matches.unit_parts import NARROW, affine
 from polysched.fuzz.matches.words import keeps_tables
 
 Miss = Callable[[random.Random, Function], Function | None]

@@ -140,7 +140,7 @@ def description_text(u: Unit) -> str:
     """The user's Python file."""
     operands = ", ".join(f'Operand(name="{n}", register=REGISTER, mode=LoadMode.{mode})'
                          for (n, _), mode in zip(u.function.arrays, u.modes, strict=True))
-    return DESCRIPTION.format(name=u.function.name, text=u.function.text(region=False), operands=operands)
+    return DESCRIPTION.format(name=u.function.name, text=u.described.text(region=False), operands=operands)
 
 
 def described(own: Pair, what: str) -> str:

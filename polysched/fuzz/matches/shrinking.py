@@ -101,7 +101,7 @@ def smaller(own: Pair) -> Iterator[Pair]:
 
 def _with_unit(own: Pair, function: Function) -> Pair:
     modes = tuple("DIRECT" if n in function.written else "PACKED" for n, _ in function.arrays)
-    return replace(own, unit=replace(own.unit, function=function, modes=modes))
+    return replace(own, unit=replace(own.unit, function=function, modes=modes, spelling=()))
 
 
 def _numeric(function: Function) -> Function:

@@ -6,18 +6,17 @@ Nothing here asks what the matcher can do: a description that it cannot represen
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from dataclasses import replace
 
 from polysched.fuzz.affine import Affine
 from polysched.fuzz.matches.c_tree import (
     COMPARISONS,
-    TYPES,
     Assign,
     Binary,
     Called,
     Choice,
     Converted,
-    CType,
     Declare,
     Element,
     Expr,
@@ -28,22 +27,25 @@ from polysched.fuzz.matches.c_tree import (
     Number,
     Unary,
     mapped,
-    promoted,
-    type_of,
     walk,
+)
+from polysched.fuzz.matches.manual_words import in_manual_words
+from polysched.fuzz.matches.unit_parts import (
+    FLOATS,
+    NARROW,
+    WIDE,
+    Parts,
+    affine,
+    clamp,
+    loops,
 )
 from polysched.records import dataclass
 
 NAME = "unit"
-NARROW = ("int8_t", "uint8_t", "int16_t", "uint16_t")
-WIDE = ("int32_t", "int32_t", "int32_t", "uint32_t", "int64_t", "uint64_t")
-FLOATS = ("float", "double")
 BRANCHES = "branches"
-MOST_INSTANCES = 128
 FIRST_OF_MORE_KINDS = 2500   # descriptions before are those of the recorded 20,000 pairs
 FIRST_OF_BRANCHES = 5000     # and these have choices that programs write as branches
-MASKS = ("1", "15", "0xff", "0xFFFF", "0xFFFFFFFF", "255u", "0x7fffffff")
-CONSTANTS = ("1", "2", "3", "5", "7", "128", "255", "1u", "2u", "3L", "0x80000000", "1000")
+FIRST_OF_MANUALS = 50000     # and these sums in the words of manuals, swaps, and tables under a condition
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,7 @@ class Unit:
     enlarged : loops that programs may run further: what is computed per iteration stays the same.
     pieces : loops that programs may run further in whole pieces only, each with the locals of one execution.
     modes : names in `LoadMode`, per operand.
+    spelling : the body as the description has it, where that is in other words than the function's.
     """
 
     function: Function
@@ -63,47 +66,24 @@ class Unit:
     enlarged: frozenset[str]
     pieces: frozenset[str]
     modes: tuple[str, ...]
+    spelling: tuple[Node, ...] = ()
+
+    @property
+    def described(self) -> Function:
+        """The function in the words of the description."""
+        return replace(self.function, body=self.spelling) if self.spelling else self.function
 
 
 def unit(seed: int) -> Unit:
     """The description of this number."""
     return _Drawer(random.Random(f"unit {seed}")).unit(
-        more=seed >= FIRST_OF_MORE_KINDS, branches=seed >= FIRST_OF_BRANCHES)
+        more=seed >= FIRST_OF_MORE_KINDS, branches=seed >= FIRST_OF_BRANCHES, manuals=seed >= FIRST_OF_MANUALS)
 
 
-def affine(*terms: tuple[str, int], constant: int = 0) -> Affine:
-    """Sum of the terms."""
-    total = Affine((), constant)
-    for name, factor in terms:
-        total = total.plus(Affine(((name, 1),)), factor)
-    return total
-
-
-def loops(order: Sequence[tuple[str, int]], body: tuple[Node, ...], descending: str = "") -> tuple[Node, ...]:
-    """Loops from 0 around a body, outermost first."""
-    for name, extent in reversed(order):
-        body = (Loop(name, Affine(), Affine((), extent), body, descending=name == descending),)
-    return body
-
-
-def clamp(value: Expr, low: str, high: str) -> Expr:
-    """A value cut to a range."""
-    return Choice(Binary(">", value, Number(high)), Number(high),
-                  Choice(Binary("<", value, Number(low)), Number(low), value))
-
-
-class _Drawer:
+class _Drawer(Parts):
     """Draws one description; every choice comes from the one generator of random numbers."""
 
-    def __init__(self, source: random.Random) -> None:
-        self.random = source
-        self.arrays: dict[str, str] = {}
-        self.lanes = [(n, source.choice((2, 4, 4, 8, 8, 16))) for n in ("i", "j")[:source.choice((1, 1, 1, 2))]]
-        self.sums = [("k", source.choice((2, 2, 4, 4)))]
-        while self.lanes[0][1] * self.lanes[-1][1] > MOST_INSTANCES // 2:
-            self.lanes[0] = (self.lanes[0][0], self.lanes[0][1] // 2)
-
-    def unit(self, *, more: bool, branches: bool) -> Unit:
+    def unit(self, *, more: bool, branches: bool, manuals: bool = False) -> Unit:
         kinds: dict[Callable[[], tuple[tuple[Node, ...], set[str], set[str]]], tuple[str, int]] = {
             self.constants: ("constants", 3), self.products: ("sum of products", 4),
             self.sum_of_anything: ("sum", 4), self.narrow: ("local", 4),
@@ -116,13 +96,17 @@ class _Drawer:
                       self.in_place: ("in place", 2)}
         if branches:
             kinds |= {self.branches: (BRANCHES, 20)}
+        if manuals:
+            kinds |= {self.manual: ("as manuals write", 20), self.swap: ("swap", 5), self.bounded: ("bounded table", 6)}
         draw = self.random.choices(list(kinds), weights=[w for _, w in kinds.values()])[0]
         body, enlarged, pieces = draw()
         written = {n.target.array for n in _assignments(body)}
         order = sorted(self.arrays, key=lambda n: n not in written)
         function = Function(NAME, tuple((n, self.arrays[n]) for n in order), body)
         modes = tuple("DIRECT" if n in written else self.random.choice(("PACKED", "PACKED", "DIRECT")) for n in order)
-        return Unit(function, kinds[draw][0], frozenset(enlarged), frozenset(pieces), modes)
+        if draw == self.manual:
+            self.spelling = in_manual_words(self.random, body, self.arrays["C"])
+        return Unit(function, kinds[draw][0], frozenset(enlarged), frozenset(pieces), modes, self.spelling)
 
     # kinds: the body, the loops that may run further, and those that may in whole pieces
 
@@ -380,103 +364,40 @@ class _Drawer:
         self.arrays = {e.array: self.arrays[e.array] for e in walk(tuple(body)) if isinstance(e, Element)}
         return loops(self.lanes, tuple(body)), {n for n, _ in self.lanes}, set()
 
-    # parts
+    def manual(self) -> tuple[tuple[Node, ...], set[str], set[str]]:
+        """A sum, which the description says in the words of a manual."""
+        return self.random.choice((self.products, self.products, self.sum_of_anything, self.window, self.floats))()
 
-    def all_names(self) -> set[str]:
-        return {n for n, _ in (*self.lanes, *self.sums)}
+    def swap(self) -> tuple[tuple[Node, ...], set[str], set[str]]:
+        """Two or three operands change places, one of them perhaps with a change on the way."""
+        kind = self.random.choice((*NARROW, *WIDE, *FLOATS))
+        names = ("P", "Q", "R")[:self.random.choice((2, 2, 3))]
+        places, t = [self.result(n, kind) for n in names], Element("t")
+        moved: list[Expr] = [*places[1:], t]
+        if self.random.random() < 0.3:
+            moved[0] = Unary("-", moved[0])
+        body: tuple[Node, ...] = (Declare("t", kind, places[0]), *(
+            Assign(p, "=", v) for p, v in zip(places, moved, strict=True)))
+        return loops(self.lanes, body), {n for n, _ in self.lanes}, set()
 
-    def types(self) -> dict[str, CType]:
-        return {n: TYPES[t] for n, t in self.arrays.items()}
+    def bounded(self) -> tuple[tuple[Node, ...], set[str], set[str]]:
+        """A table that is read where a condition keeps the subscript inside."""
+        extent = self.random.choice((4, 8, 16))
+        target = self.result("O", self.random.choice((*NARROW, "int32_t")))
+        (a,) = self.inputs(1, reduced=False, types=("uint8_t", "uint16_t"))
+        self.arrays["T"] = self.random.choice((*NARROW, "int32_t"))
+        other, number = self.random.choice((Number("0"), Number("1"), target, a)), str(extent - 1)
+        form = self.random.randrange(3)
 
-    def nest(self, body: tuple[Node, ...]) -> tuple[Node, ...]:
-        """All loops around a body; those that it does not use are left out."""
-        used = _names(body)
-        order = [x for x in (*self.lanes, *self.sums) if x[0] in used]
-        self.lanes, self.sums = [x for x in self.lanes if x in order], [x for x in self.sums if x in order]
-        return loops(order, body, self.random.choice(order)[0] if self.random.random() < 0.08 else "")
+        def body(index: Expr) -> tuple[Node, ...]:
+            read = Looked("T", index, extent)
+            value = (Choice(Binary("<=", a, Number(number)), read, other),
+                     Choice(Binary(">", a, Number(number)), other, read),
+                     Choice(Binary("<", a, Number(str(extent // 2))), read, other))[form]
+            return loops(self.lanes, (Assign(target, "=", value),))
 
-    def result(self, name: str, ctype: str) -> Element:
-        self.arrays[name] = ctype
-        return Element(name, tuple(affine((n, 1)) for n, _ in self.lanes))
-
-    def inputs(self, count: int, *, reduced: bool = True, types: Sequence[str] = ()) -> list[Expr]:
-        """Elements of so many operands; together they know every loop."""
-        known = [n for n, _ in (*self.lanes, *(self.sums if reduced else ()))]
-        found: list[Expr] = []
-        for at, name in enumerate(("A", "B", "W")[:count]):
-            self.arrays[name] = self.random.choice(types or (*NARROW, *NARROW, *WIDE[2:]))
-            own = self.loops_of(at, known, summed=reduced and at < 2)
-            if at == count - 1:
-                own += [n for n in known if n not in own and n not in _names(found)]
-            found.append(Element(name, self.subscripts(own)))
-        return found
-
-    def loops_of(self, at: int, known: list[str], *, summed: bool) -> list[str]:
-        """The loops that move an operand: the first one always has some, factors of a sum have its loop."""
-        own = [n for n in known if self.random.random() < (0.8 if len(known) > 1 or at == 0 else 0.75)]
-        if at == 0:
-            own = own or known[:1]
-        return [*own, "k"] if summed and "k" not in own else own
-
-    def subscripts(self, names: list[str]) -> tuple[Affine, ...]:
-        """Iterators as subscripts, seldom a constant among them."""
-        found = [affine((n, 1)) for n in names] or [Affine()]
-        if self.random.random() < 0.06:
-            found.insert(self.random.randrange(len(found) + 1), Affine((), self.random.choice((0, 1))))
-        return tuple(found)
-
-    def perhaps_converted(self, e: Expr) -> Expr:
-        return Converted(self.random.choice((*NARROW, *WIDE)), e) if self.random.random() < 0.3 else e
-
-    def value(self, leaves: list[Expr]) -> Expr:
-        """An expression of all leaves."""
-        parts = [self.dressed(e) if self.random.random() < 0.35 else e for e in leaves]
-        while len(parts) > 1:
-            a, b, *rest = parts
-            parts = [self.joined(a, b), *rest]
-        return self.dressed(parts[0]) if self.random.random() < 0.4 else parts[0]
-
-    def joined(self, a: Expr, b: Expr) -> Expr:
-        test = Binary(self.random.choice((">", "<", ">=", "<=")), a, b)
-        return self.random.choice((
-            Binary("*", a, b), Binary("*", a, b), Binary("*", a, b), Binary("+", a, b), Binary("-", a, b),
-            Binary(self.random.choice(("&", "|", "^")), a, b), Choice(test, a, b),
-            Choice(Binary(">", a, b), Binary("-", a, b), Binary("-", b, a)), test, Choice(test, a, Number("0"))))
-
-    def dressed(self, e: Expr) -> Expr:
-        """One operation with a constant, or a conversion."""
-        width = promoted(type_of(e, self.types())).bits
-        return self.random.choice((
-            Converted(self.random.choice((*NARROW, *NARROW, *WIDE)), e), Converted(self.random.choice(NARROW), e),
-            Binary("+", e, self.number()), Binary("-", e, self.number()), Binary("*", e, self.number()),
-            Binary("/", e, Number(self.random.choice(("2", "2u", "3", "4", "2L", "4u", "3u")))),
-            Binary("%", e, Number(self.random.choice(("4", "4u", "3", "8")))),
-            Binary("&", e, Number(self.random.choice(MASKS))),
-            Binary(">>", e, Number(str(self.random.randrange(1, min(width, 9))))),
-            Binary("<<", e, Number(str(self.random.choice((1, 2, 4, width - 1))))), Unary("-", e), Unary("~", e),
-            Choice(Binary(">", e, Number("100")), Number("100"), e)))
-
-    def number(self) -> Number:
-        return Number(self.random.choice(CONSTANTS))
-
-    def average(self, leaves: list[Expr]) -> Expr:
-        total = leaves[0]
-        for other in leaves[1:]:
-            total = Binary("+", total, other)
-        rounded = Binary("+", total, Number("1")) if self.random.random() < 0.7 else total
-        return Binary(">>", rounded, Number(str(self.random.choice((1, 1, 2)))))
-
-    def high_product(self, leaves: list[Expr]) -> Expr:
-        """The upper bits of a product, rounded."""
-        product: Expr = leaves[0]
-        for other in leaves[1:]:
-            product = Binary("*", Converted("int32_t", product), other)
-        shift = self.random.choice((7, 14, 15))
-        return Binary(">>", Binary("+", product, Number(str(1 << (shift - 1)))), Number(str(shift)))
-
-    def clamped(self, leaves: list[Expr]) -> Expr:
-        value = self.value(leaves[:2])
-        return clamp(value, *self.random.choice((("-128", "127"), ("0", "255"), ("-32768", "32767"))))
+        self.spelling = body(a)   # programs mask the subscript, so that none of another condition leaves the table
+        return body(Binary("&", a, Number(number))), {n for n, _ in self.lanes}, set()
 
 
 def _assignments(nodes: tuple[Node, ...]) -> list[Assign]:
@@ -487,11 +408,6 @@ def _assignments(nodes: tuple[Node, ...]) -> list[Assign]:
         elif isinstance(node, Assign) and node.target.subscripts:
             found.append(node)
     return found
-
-
-def _names(trees: object) -> set[str]:
-    return {n for e in walk(tuple(trees) if isinstance(trees, list) else trees) if isinstance(e, Element)
-            for s in e.subscripts for n in s.names()}
 
 
 def _without(node: Node, name: str) -> Node:

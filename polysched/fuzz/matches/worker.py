@@ -180,7 +180,7 @@ class _Block:
         PolyschedError : it is refused.
         """
         own = outcome.pair
-        text = own.unit.function.text(region=False)
+        text = own.unit.described.text(region=False)
         if text not in self.units:
             try:
                 self.units[text] = load(own, folder)

@@ -96,7 +96,7 @@ def _on_device(seed: int, program: TargetProgram, path: Path, device: str) -> Gr
 
 
 def _sizes(program: TargetProgram) -> list[str]:
-    return [str(size[name]) for size in program.sizes for name in ("n", "t")]
+    return [str(size.get(name, 0)) for size in program.sizes for name in ("n", "t", "q")]
 
 
 def _compile(compiler: Compiler, arguments: list[str], path: Path) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from polysched.fuzz.targets.programs import ARRAYS, MARGIN, TargetProgram
+from polysched.fuzz.targets.programs import ARRAYS, TargetProgram
 
 _LAUNCH = "polysched_device_launch(&polysched_kernels"
 """In the last region, where nothing of the host's arrays is read any more."""
@@ -33,8 +33,8 @@ _MACROS = r"""
     const int kept = OWN_SAME(was, wanted) && OWN_SAME(left, found); \
     const int right = OWN_SAME(wanted, found) || (wanted != wanted && found != found); \
     if (!kept && !(own_written_##name[at] && right) && !own_bad++) \
-      printf("%s: %s[%ld], n %ld, t %ld\n", own_hooked && OWN_SAME(was, found) ? "an old value" : "wrong", #name, at, \
-             (long)own_n, (long)own_t); \
+      printf("%s: %s[%ld], n %ld, t %ld, q %ld\n", own_hooked && OWN_SAME(was, found) ? "an old value" : "wrong", \
+             #name, at, own_n, own_t, own_q); \
   } \
   free(own_##name[0]), free(own_##name[1]), free(own_##name[2]), free(own_written_##name);
 #define OWN_MARK(name, count) \
@@ -47,18 +47,23 @@ _WRITES = re.compile(r"\b(\w(?:\[[^][]*\])+) [-+]?= ")
 
 
 def harness(program: TargetProgram, transformed: str, seed: int) -> str:
-    """The text of a C program; its arguments are sizes `n t n t ...`, and it ends with 1 if anything is wrong."""
+    """The text of a C program; its arguments are sizes `n t q n t q ...`, and it ends with 1 if anything is wrong.
+
+    A program without `q` has it, too, and does not ask for it.
+    """
     types = program.types
-    counts = {name: "own_edge * own_edge" if name in "ABC" else "2" if name == "r" else "own_edge" for name in ARRAYS}
+    counts = {name: re.sub("[nq]", r"own_\g<0>", " * ".join(f"({extent})" for extent in program.shapes[name]))
+              for name in ARRAYS}
     fraction = "(own_random() % 100000) / 1000.0"
     values = {name: fraction if types[name] in ("float", "double") else "own_random()" for name in ARRAYS}
-    passed = [", ".join(["own_n", "own_t", *(f"(void *)own_{name}[{which}]" for name in ARRAYS)])
+    sizes = [f"own_{name}" for name in program.sizes[0]]
+    passed = [", ".join([*sizes, *(f"(void *)own_{name}[{which}]" for name in ARRAYS)])
               for which in range(3)]
     lines = ["#include <stdio.h>", "#include <stdlib.h>", "#include <string.h>", "static void own_hook(void);",
              _hooked(program, transformed), "static void own_mark(const void *place);",
              "#define f own_original", _WRITES.sub(r"own_mark(&\1), \g<0>", program.text), "#undef f", _MACROS,
              *(f"static {types[name]} *own_{name}[3];\nstatic char *own_written_{name};" for name in ARRAYS),
-             "static long own_edge, own_n, own_t, own_bad, own_hooked;",
+             "static long own_n, own_t, own_q, own_bad, own_hooked;",
              f"static unsigned long own_state = {2 * seed + 1};",
              "static unsigned long own_random(void) {",
              "  own_state = own_state * 6364136223846793005ul + 1442695040888963407ul;",
@@ -67,8 +72,8 @@ def harness(program: TargetProgram, transformed: str, seed: int) -> str:
              *(f"  OWN_MARK({name}, {counts[name]})" for name in ARRAYS), "}",
              "static void own_hook(void) {", "  if (own_hooked++) return;",
              *(f"  OWN_HOOK({name}, {counts[name]})" for name in ARRAYS), "}",
-             "int main(int count, char **words) {", "  for (int at = 1; at + 1 < count; at += 2) {",
-             f"    own_n = atol(words[at]), own_t = atol(words[at + 1]), own_edge = own_n + {2 * MARGIN};",
+             "int main(int count, char **words) {", "  for (int at = 1; at + 2 < count; at += 3) {",
+             "    own_n = atol(words[at]), own_t = atol(words[at + 1]), own_q = atol(words[at + 2]);",
              "    own_hooked = 0;",
              *(f"    OWN_FILL({types[name]}, {name}, {counts[name]}, {values[name]})" for name in ARRAYS),
              f"    own_original({passed[1]});", f"    f({passed[2]});",

@@ -2,12 +2,14 @@
 
 Stencils over time, products, triangular loops, sums and extrema, and writes that conditions on data or on counters
 skip, some of them in a loop around all, some in two regions.  Arrays have one type or one each, loops may begin below
-zero or end beyond n, and sizes may be zero.  Every subscript is inside of its array.
+zero or end beyond n, and sizes may be zero.  In some programs rows are longer than there are of them, each matrix by
+something else, and loops over j have an end of their own.  Every subscript is inside of its array.
 """
 
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable, Mapping
 
 from polysched.records import dataclass
@@ -23,6 +25,8 @@ ARRAYS = "ABCxyzrm"
 """The arguments behind the sizes: matrices, vectors, two elements, and bytes that conditions look at."""
 SIZES = ((5, 2), (9, 3), (14, 4), (1, 1), (21, 2), (0, 2), (6, 0))
 """Of `n` and `t`: the steps around."""
+WIDTHS = (0, 1, 3, 7, 16, 33)
+"""Of `q`, the end of loops over j."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,26 +37,29 @@ class TargetProgram:
     ----------
     text : of the file.
     types : in C, of all arrays.
+    shapes : of all arrays, their extents in C.
     axes : loops that may be distributed, in the order in which they are tried.
     sizes : at which it runs.
     """
 
     text: str
     types: Mapping[str, str]
+    shapes: Mapping[str, tuple[str, ...]]
     axes: tuple[str, ...]
     sizes: tuple[dict[str, int], ...]
 
 
 def target_program(seed: int) -> TargetProgram:
     """The program of this number."""
-    return _Drawer(random.Random(seed)).program()
+    return _Drawer(random.Random(seed), random.Random(f"extents {seed}")).program()
 
 
 class _Drawer:
-    """Draws one program; every choice comes from the one generator of random numbers."""
+    """Draws one program; every choice comes from one generator of random numbers, those about extents from another."""
 
-    def __init__(self, source: random.Random) -> None:
-        self.random = source
+    def __init__(self, source: random.Random, extents: random.Random) -> None:
+        self.random, self.extents = source, extents
+        self.is_wide = extents.random() < 0.35
         every = source.choice(TYPES)
         self.floats = every in ("double", "float")
         mixed = not self.floats and source.random() < 0.35
@@ -69,16 +76,28 @@ class _Drawer:
                                                    "#pragma scop"]
         if around:
             body = ["for (int s = 0; s < t; s++) {", *(f"  {line}" for line in body), "}"]
-        extent = f"n + {2 * MARGIN}"
-        shapes = {name: f"[{extent}][{extent}]" if name in "ABC" else "[2]" if name == "r" else f"[{extent}]"
-                  for name in ARRAYS}
-        head = ", ".join(["int n", "int t", *(f"{self.types[name]} {name}{shapes[name]}" for name in ARRAYS)])
+        shapes = {name: self.shape(name) for name in ARRAYS}
+        head = ", ".join(["int n", "int t", *["int q"] * self.is_wide, *(
+            f"{self.types[name]} {name}{''.join(f'[{extent}]' for extent in shapes[name])}" for name in ARRAYS)])
         lines = [f"void f({head}) {{", "#pragma scop", *(f"  {line}" for line in body), "#pragma endscop", "}", ""]
-        n, t = choose(SIZES)
-        other, steps = choose(SIZES)
-        return TargetProgram(text="\n".join(lines), types=self.types,
-                             axes=choose((("i", "j"), ("i", "j"), ("j", "i"))),
-                             sizes=({"n": n, "t": t}, {"n": other, "t": steps}))
+        drawn, axes = (choose(SIZES), choose(SIZES)), choose((("i", "j"), ("i", "j"), ("j", "i")))
+        return TargetProgram(text="\n".join(lines), types=self.types, shapes=shapes,
+                             axes=axes,
+                             sizes=self.sizes(drawn))
+
+    def sizes(self, drawn: tuple[tuple[int, int], tuple[int, int]]) -> tuple[dict[str, int], ...]:
+        """At which a program runs, with a width each where it has one."""
+        widths = self.extents.sample(WIDTHS, 2)
+        return tuple({"n": n, "t": t} | ({"q": width} if self.is_wide else {})
+                     for (n, t), width in zip(drawn, widths, strict=True))
+
+    def shape(self, name: str) -> tuple[str, ...]:
+        """The extents of an array: any iterator is inside of any dimension."""
+        extent = f"n + q + {2 * MARGIN}" if self.is_wide else f"n + {2 * MARGIN}"
+        if name not in "ABC":
+            return ("2",) if name == "r" else (extent,)
+        row = self.extents.choice((extent, extent.replace("q", "2 * q"), f"{extent} + 3")) if self.is_wide else extent
+        return extent, row
 
     @property
     def phases(self) -> tuple[Callable[[], list[str]], ...]:
@@ -138,7 +157,9 @@ class _Drawer:
         heads += [f"for (int {iterator} = 0; {iterator} <= {outer}; {iterator}++)",
                   f"for (int {iterator} = {outer}; {iterator} < n; {iterator}++)",
                   f"for (int {iterator} = 0; {iterator} + {outer} < n; {iterator}++)"] if outer else []
-        return self.random.choice(heads)
+        head = self.random.choice(heads)
+        is_own = self.is_wide and iterator == "j" and self.extents.random() < 0.8
+        return re.sub(r"\bn\b", "q", head) if is_own else head
 
     def nest(self, *lines: str) -> list[str]:
         return [self.loop("i"), f"  {self.loop('j', 'i')} {{", *(f"    {line}" for line in lines), "  }"]

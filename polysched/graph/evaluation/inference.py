@@ -345,7 +345,7 @@ def _is_of_sizes(node: Node, site: Site) -> bool:
 
 def _is_size(op: str, left: Size, right: Size) -> bool:
     """Whether the product or the quotient of two sizes is one."""
-    return left.is_constant or right.is_constant if op == "Mul" else left.truncated(right) is not None
+    return (left.times(right) if op == "Mul" else left.truncated(right)) is not None
 
 
 def _is_of_bits(node: Node, site: Site) -> bool:

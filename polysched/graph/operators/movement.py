@@ -61,8 +61,8 @@ def _rest(site: Site, shape: tuple[Size, ...], others: list[Size]) -> Size:
     if below == 0:
         raise site.refusal("the open extent of an empty shape is not known", 1, hint="write the extent in place of -1")
     whole = product(tuple(left))
-    rest = whole // below
-    if rest * below != whole:
+    rest = whole // below if below.is_constant else whole.over(below)
+    if rest is None or rest * below != whole:
         raise site.refusal("the shape has another number of elements", 1, witness=f"{shape} and {others}",
                            hint="give extents whose product is the number of elements, or -1 for one of them")
     return rest
@@ -297,12 +297,21 @@ def _bounds(site: Site) -> dict[int, tuple[Size, Size, int]]:
 
 def _range(extent: Size, start: Size, end: Size, step: int) -> tuple[Size, Size, int]:
     if extent.is_constant and start.is_constant and end.is_constant:
-        own = range(*slice(int(start), int(end), step).indices(int(extent)))
-        if step < 0 and int(end) < -int(extent):
-            own = range(*slice(int(start), None, step).indices(int(extent)))
+        own = range(*_python_slice(int(start), int(end), step, int(extent)).indices(int(extent)))
         return Size(own.start), Size(len(own)), step
     first, last = _ends(extent, start, end, step)
     return first, (last - first if step > 0 else first - last).divided_up(abs(step)), step
+
+
+def _python_slice(start: int, end: int, step: int, extent: int) -> slice:
+    """The slice as Python has it.
+
+    In negative steps ONNX takes a start that is too far in front for the first place, and such an end for the one
+    before; Python takes nothing from the one, and counts the other from the end.
+    """
+    if step > 0:
+        return slice(start, end, step)
+    return slice(max(start, -extent), None if end < -extent else end, step)
 
 
 def _ends(extent: Size, start: Size, end: Size, step: int) -> tuple[Size, Size]:
@@ -310,7 +319,7 @@ def _ends(extent: Size, start: Size, end: Size, step: int) -> tuple[Size, Size]:
     first, last = _clamped(start, extent), _clamped(end, extent)
     if step > 0:
         return first, last
-    first = Size(-1) if _means_the_front(start) else extent - 1 if first == extent else first
+    first = extent - 1 if first == extent else first
     return first, Size(-1) if _means_the_front(end) else last
 
 
@@ -347,7 +356,7 @@ def _room_of_slice(site: Site) -> tuple[Size, ...]:
         if not (extent.is_constant and start.is_constant and end.is_constant):
             first, last = _ends(extent, start, end, step)
             found += ([first, extent - last, last - first] if step > 0 else
-                      [extent - 1 - first, last + 1, first - last])
+                      [first, extent - 1 - first, last + 1, first - last])
     beyond = [min(abs(p.constant), LIMITS.most_extent) for p in (*site.sizes(1), *site.sizes(2))
               if _means_the_end(p) or _means_the_front(p)]
     return (*found, *(p - e for p in beyond for e in own.shape if not e.is_constant))
@@ -371,9 +380,7 @@ def _np_slice(site: Site, x: np.ndarray, starts: np.ndarray, ends: np.ndarray, a
     for place in range(len(starts)):
         axis = place if axes is None else int(axes[place])
         step = 1 if steps is None else int(steps[place])
-        start, end = int(starts[place]), int(ends[place])
-        stop = None if step < 0 and end < -x.shape[axis] else end
-        chosen[axis] = slice(start, stop, step)
+        chosen[axis] = _python_slice(int(starts[place]), int(ends[place]), step, x.shape[axis])
     return x[tuple(chosen)]
 
 

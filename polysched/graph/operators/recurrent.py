@@ -1,14 +1,17 @@
-"""RNN, GRU and LSTM: unrolled over the steps, each of which is the same few kernels."""
+"""RNN, GRU and LSTM: unrolled over the steps, each of which is the same few kernels; a loop over an open length."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from polysched.graph.limits import LIMITS
 from polysched.graph.operators.builder import Builder
+from polysched.graph.operators.control import REPEAT
 from polysched.graph.operators.operator import Kind, Operator, Site
+from polysched.graph.values.graph import Attribute, Graph, Node
 from polysched.graph.values.sizes import Size, SizeLike
 from polysched.graph.values.types import TensorType
 from polysched.records import dataclass
@@ -115,6 +118,7 @@ class _Unrolled:
 
     def __init__(self, site: Site, build: Builder, direction: int) -> None:
         self.site, self.build, self.direction = site, build, direction
+        self.backwards = direction == 1 or site.attribute("direction", "forward") == "reverse"
         self.hidden = int(site.type(R).shape[2])
         self.acts = _activations(site)[direction]
         self.numpy = site.type().numpy
@@ -194,20 +198,11 @@ def _lstm_cell(u: _Unrolled, gates: str, h: str, c: str, recurrence: str, biases
 def _composition(site: Site, build: Builder, *operands: str) -> tuple[str, ...]:
     first = bool(site.attribute("layout", 0))
     x = build.op("Transpose", operands[X], perm=(1, 0, 2)) if first else operands[X]
-    steps, batch = (int(e) for e in (site.type().shape[1::-1] if first else site.type().shape[:2]))
-    if (count := steps * _directions(site)) > LIMITS.most_steps:
-        raise site.refusal(f"a recurrence of {count} steps is too long to be unrolled", X, witness=str(site.type(X)),
-                           hint=f"at most {LIMITS.most_steps} steps, of both directions in all: compute in parts, or "
-                                "export it as Loop or Scan")
-    every, last_h, last_c = [], [], []
-    for direction in range(_directions(site)):
-        hs, h, c = _direction(site, build, x, direction, steps, batch)
-        every.append(hs)
-        last_h.append(h)
-        last_c.append(c)
+    steps = site.type().shape[1 if first else 0]
+    made = [_direction(site, build, x, direction) for direction in range(_directions(site))]
+    last_h, last_c = [h for _, h, _ in made], [c for _, _, c in made]
     axis = build.constant([0])
-    rows = [build.op("Concat", *(build.op("Unsqueeze", hs[t], axis) for hs in every), axis=0) for t in range(steps)]
-    whole = build.op("Concat", *(build.op("Unsqueeze", r, axis) for r in rows), axis=0)
+    whole = _whole(build, [hs for hs, _, _ in made], steps)
     ends = [build.op("Concat", *(build.op("Unsqueeze", v, axis) for v in values), axis=0)
             for values in ((last_h, last_c) if site.node.op == "LSTM" else (last_h,))]
     if first:
@@ -216,10 +211,26 @@ def _composition(site: Site, build: Builder, *operands: str) -> tuple[str, ...]:
     return (whole, *ends)
 
 
-def _start(u: _Unrolled, place: int, batch: int, first: bool) -> str:
+def _whole(build: Builder, states: Sequence[list[str]], steps: Size) -> str:
+    """The states of all steps and directions as one value; of an open length, those of a direction are one already."""
+    axis = build.constant([0])
+    if not steps.is_constant:
+        behind = build.constant([1])
+        return build.op("Concat", *(build.op("Unsqueeze", hs[0], behind) for hs in states), axis=1)
+    rows = [build.op("Concat", *(build.op("Unsqueeze", hs[t], axis) for hs in states), axis=0)
+            for t in range(int(steps))]
+    return build.op("Concat", *(build.op("Unsqueeze", r, axis) for r in rows), axis=0)
+
+
+def _start(u: _Unrolled, place: int, first: bool) -> str:
     """The state before the first step."""
     if not u.site.has(place):
-        return u.build.constant(np.zeros((batch, u.hidden), u.numpy))
+        batch = u.site.type().shape[0 if first else 1]
+        if batch.is_constant:
+            return u.build.constant(np.zeros((int(batch), u.hidden), u.numpy))
+        rows = u.build.op("Shape", u.site.node.inputs[X], start=0 if first else 1, end=1 if first else 2)
+        return u.build.op("Expand", u.build.constant(np.zeros((1, u.hidden), u.numpy)), u.build.op(
+            "Concat", rows, u.build.constant([u.hidden]), axis=0))
     index = u.build.constant(np.array(u.direction, np.int64))
     return u.build.op("Gather", u.site.node.inputs[place], index, axis=1 if first else 0)
 
@@ -236,36 +247,108 @@ def _going_on(u: _Unrolled, steps: int) -> list[str]:
     return [u.build.op("Greater", lengths, u.build.constant(np.array(t, dtype))) for t in range(steps)]
 
 
-def _direction(site: Site, build: Builder, x: str, direction: int, steps: int,
-               batch: int) -> tuple[list[str], str, str]:
+def _direction(site: Site, build: Builder, x: str, direction: int) -> tuple[list[str], str, str]:
     """The states of all steps of one direction in the order of time, and the last states.
 
-    A sequence that has ended keeps its states, and its further results are 0.
+    The states of an open length are one value.  A sequence that has ended keeps its states, and its further results
+    are 0.
+
+    Parameters
+    ----------
+    x : the data, the steps first.
+
+    Raises
+    ------
+    UnsupportedGraphError : there are too many steps.
     """
     u, op, first = _Unrolled(site, build, direction), site.node.op, bool(site.attribute("layout", 0))
+    extent = site.type().shape[1 if first else 0]
+    if extent.is_constant and (count := int(extent) * _directions(site)) > LIMITS.most_steps:
+        raise site.refusal(f"a recurrence of {count} steps is too long to be unrolled", X, witness=str(site.type(X)),
+                           hint=f"at most {LIMITS.most_steps} steps, of both directions in all: compute in parts, or "
+                                "export it as Loop or Scan")
     gates = build.op("MatMul", x, u.part(W, 1, 0))
     recurrence = u.part(R, 1, 0)
     biases: tuple[str, str] = ("", "")
     if site.has(B):
         wb, rb = u.split(u.part(B), 2, 0)
         biases = (wb, rb)
-    h, c = _start(u, H0, batch, first), _start(u, C0, batch, first) if op == "LSTM" else ""
+    h, c = _start(u, H0, first), _start(u, C0, first) if op == "LSTM" else ""
     peepholes = u.split(u.part(PEEPHOLES), 3, 0) if op == "LSTM" and site.has(PEEPHOLES) else ("", "", "")
-    backwards = direction == 1 or site.attribute("direction", "forward") == "reverse"
+    if not extent.is_constant:
+        return _looped(u, gates, (h, c), (recurrence, *biases, *peepholes))
+    steps = int(extent)
     states, going_on = [""] * steps, _going_on(u, steps)
-    for t in reversed(range(steps)) if backwards else range(steps):
-        before = h, c
+    for t in reversed(range(steps)) if u.backwards else range(steps):
         own = build.op("Gather", gates, build.constant(np.array(t, np.int64)), axis=0)
-        if op == "LSTM":
-            h, c = _lstm_cell(u, own, h, c, recurrence, biases, peepholes)
-        else:
-            h = (_rnn_cell if op == "RNN" else _gru_cell)(u, own, h, recurrence, biases)
-        states[t] = h
-        if going_on[t]:
-            states[t] = build.op("Where", going_on[t], h, u.constant(0))
-            h, c = (build.op("Where", going_on[t], new, old) if new else "" for new, old in zip((h, c), before,
-                                                                                               strict=True))
+        states[t], h, c = _step(u, own, (h, c), (recurrence, *biases, *peepholes), going_on[t])
     return states, h, c
+
+
+def _step(u: _Unrolled, gates: str, before: tuple[str, str], weights: tuple[str, ...], going_on: str
+          ) -> tuple[str, str, str]:
+    """The result of one step, and the states behind it.
+
+    Parameters
+    ----------
+    gates : the input's part of them.
+    weights : the recurrence, two biases and three peepholes; empty where there are none.
+    going_on : which sequences have not ended; empty where none has.
+    """
+    recurrence, biases = weights[0], (weights[1], weights[2])
+    if u.site.node.op == "LSTM":
+        h, c = _lstm_cell(u, gates, *before, recurrence, biases, weights[3:])
+    else:
+        h, c = (_rnn_cell if u.site.node.op == "RNN" else _gru_cell)(u, gates, before[0], recurrence, biases), ""
+    if not going_on:
+        return h, h, c
+    kept = [u.build.op("Where", going_on, new, old) if new else "" for new, old in zip((h, c), before, strict=True)]
+    return u.build.op("Where", going_on, h, u.constant(0)), kept[0], kept[1]
+
+
+def _times(u: _Unrolled, length: str) -> tuple[str, str]:
+    """The number of every step, and the lengths of the sequences that are compared with it."""
+    build = u.build
+    zero, one = (build.constant(np.array(v, np.int64)) for v in (0, 1))
+    times = build.op("Range", zero, build.op("Squeeze", length, build.constant([0])), one)
+    own = build.op("Unsqueeze", u.site.node.inputs[LENGTHS], build.constant([1]))
+    return times, build.op("Cast", own, to="int64")
+
+
+def _looped(u: _Unrolled, gates: str, states: tuple[str, str], weights: tuple[str, ...]) -> tuple[list[str], str, str]:
+    """The same over an open length: a loop whose body is one step."""
+    inner = Builder(u.build.fresh)
+    length = u.build.op("Shape", gates, start=0, end=1)
+    times, lengths = _times(u, length) if u.site.has(LENGTHS) else ("", "")
+    sliced = [n for n in (gates, times) if n]
+    own = {name: inner.fresh("p") for name in (*states, *sliced, *weights, lengths) if name}
+    step = _Unrolled(u.site, inner, u.direction)
+    going_on = inner.op("Greater", own[lengths], own[times]) if lengths else ""
+    row, h, c = _step(step, own[gates], (own[states[0]], own.get(states[1], "")),
+                      tuple(own.get(w, "") for w in weights), going_on)
+    carried, captured = [n for n in states if n], [n for n in (*weights, lengths) if n]
+    ahead = (inner.fresh("i"), inner.fresh("goes_on"))
+    made = [inner.op("Identity", v) for v in (ahead[1], h, c, row) if v]
+    region = Graph(name="step", inputs=(), nodes=tuple(inner.nodes), outputs=tuple(made), constants=inner.constants,
+                   parameters=(*ahead, *(own[n] for n in (*carried, *sliced, *captured))))
+    results = _repeat(u, (length, "", *carried, *sliced, *captured), region, (len(carried), len(sliced)))
+    return [results[-1]], results[0], (*results[1:-1], "")[0]
+
+
+def _repeat(u: _Unrolled, operands: tuple[str, ...], region: Graph, counts: tuple[int, int]) -> tuple[str, ...]:
+    """The last states of a loop over the steps, and the results of all of them.
+
+    Parameters
+    ----------
+    counts : of states, and of values of which every step takes a row.
+    """
+    carried, sliced = counts
+    results = tuple(u.build.fresh("step") for _ in range(carried + 1))
+    attributes: dict[str, Attribute] = {"carried": carried, "sliced": sliced, "steady": 1,
+                                        "sliced_backwards": (int(u.backwards),) * sliced,
+                                        "stacked_backwards": (int(u.backwards),)}
+    u.build.emit(replace(Node.of(REPEAT, operands, results, attributes, name=u.build.origin), regions=(region,)))
+    return results
 
 
 def _np_activation(own: Activation, v: np.ndarray) -> np.ndarray:

@@ -37,6 +37,7 @@ from polysched.graph.operators.families import (
     pooling,
     sampling,
     sequences,
+    standardised,
     training,
     transposed,
 )
@@ -47,7 +48,7 @@ from polysched.graph.values.refusals import Part, Remedy, refused
 FAMILIES = (elementwise, broadcasting, movement, indexing, reductions, products, windows, normalisation, quantised,
             sequential, layers, layouts, spatial, approximations, contraction, resampling, recurrent, ordering,
             control, generation, sequences, fourier, sampling, patches, training, features, transposed, narrow,
-            ngrams, blocks, norms, grids, padding, pooling)
+            ngrams, blocks, norms, grids, padding, pooling, standardised)
 DOMAINS = {training.DOMAIN: frozenset((training.GRADIENT, *(operator.name for operator in training.OPERATORS))),
            features.DOMAIN: frozenset(operator.name for operator in features.OPERATORS)}
 """Operators of other domains of ONNX than the standard one."""

@@ -6,6 +6,7 @@ Source: the ONNX operator Resize, version 19, and its reference in `onnx.referen
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy as np
 from polysched.graph.limits import LIMITS
 from polysched.graph.operators.builder import Builder
 from polysched.graph.operators.operator import Kind, Operator, Site
+from polysched.graph.values.sizes import Size, SizeLike
 from polysched.graph.values.types import TensorType
 from polysched.records import dataclass
 
@@ -35,26 +37,71 @@ def _operand(site: Site, place: int) -> np.ndarray | None:
     return site.value(place)
 
 
-def _asked(site: Site) -> tuple[list[int], list[float], list[int]]:
-    """The axes, their scales, and the extents of the result on them."""
+@dataclass(frozen=True)
+class Scaled:
+    """What is asked of one axis.
+
+    Parameters
+    ----------
+    number : of the axis among those that are named.
+    scale : by which it grows; None where it follows from an open size.
+    after : the extent of the result.
+    """
+
+    number: int
+    axis: int
+    scale: float | None
+    after: Size
+
+
+def _asked(site: Site) -> list[Scaled]:
+    """The axes that are named, their scales, and the extents of the result on them."""
+    axes, scales, extents = _scales(site)
+    return [Scaled(n, a, s, Size.of(e)) for n, (a, s, e) in enumerate(zip(axes, scales, extents, strict=True))]
+
+
+def _grown(site: Site, extent: Size, factor: float) -> Size:
+    """`floor(extent * factor)`.
+
+    Raises
+    ------
+    UnsupportedGraphError : the extent is open, and the factor no quotient of small numbers.
+    """
+    if extent.is_constant:
+        return Size(math.floor(int(extent) * factor))
+    above, below = factor.as_integer_ratio()
+    if max(abs(above), below) > LIMITS.largest_part_of_a_scale:
+        raise site.refusal(f"an open size times {factor}", SCALES, witness=str(site.type()),
+                           hint="fix the size by sizes=, or give a scale that is a quotient of small numbers")
+    return extent * above // below
+
+
+def _scales(site: Site) -> tuple[list[int], Sequence[float | None], Sequence[SizeLike]]:
     own = site.type()
     axes = list(site.axes(site.attribute("axes", tuple(range(own.rank)))))
-    before = [int(own.shape[a]) for a in axes]
+    before = [own.shape[a] for a in axes]
     scales, sizes = _operand(site, SCALES), _operand(site, SIZES)
     if scales is not None:
         factors = [float(v) for v in scales.ravel()]
         if not all(math.isfinite(f) for f in factors):
             raise site.refusal("a scale is not finite", SCALES, witness=str(factors), hint="give finite scales")
-        return axes, factors, [math.floor(b * f) for b, f in zip(before, factors, strict=True)]
+        return axes, factors, [_grown(site, b, f) for b, f in zip(before, factors, strict=True)]
     if sizes is None:
         raise site.refusal("neither scales nor sizes are given", (SCALES, SIZES), hint="give one of them")
-    wanted = [int(v) for v in sizes.ravel()]
-    ratios = [w / b if b else 1.0 for w, b in zip(wanted, before, strict=True)]
     policy = site.attribute("keep_aspect_ratio_policy", "stretch")
-    if policy != "stretch":
-        factor = (min if policy == "not_larger" else max)(ratios)
-        return axes, [factor] * len(axes), [math.floor(factor * b + 0.5) for b in before]
-    return axes, ratios, wanted
+    if policy == "stretch":
+        return axes, [_ratio(Size.of(w), b) for w, b in zip(sizes.ravel(), before, strict=True)], list(sizes.ravel())
+    known = [int(b) for b in before]
+    ratios = [int(w) / b if b else 1.0 for w, b in zip(sizes.ravel(), known, strict=True)]
+    factor = (min if policy == "not_larger" else max)(ratios)
+    return axes, [factor] * len(axes), [math.floor(factor * b + 0.5) for b in known]
+
+
+def _ratio(wanted: Size, before: Size) -> float | None:
+    """By which an extent grows; None where that follows from an open size."""
+    if wanted == before or before == 0:
+        return 1.0
+    return int(wanted) / int(before) if wanted.is_constant and before.is_constant else None
 
 
 def _check_elements(site: Site) -> None:
@@ -78,18 +125,19 @@ def _types(site: Site) -> tuple[TensorType, ...]:
     own = site.type()
     _check_elements(site)
     _check_numbers(site)
-    axes, scales, extents = _asked(site)
-    if site.has(ROI) and site.type(ROI).elements not in (0, 2 * len(axes)):
+    asked = _asked(site)
+    if site.has(ROI) and site.type(ROI).elements not in (0, 2 * len(asked)):
         raise site.refusal("a region has a start and an end per axis", ROI, witness=str(site.type(ROI)),
-                           hint=f"give {2 * len(axes)} numbers: the starts, then the ends")
-    if any(s <= 0 for s in scales):
-        raise site.refusal("a scale is not positive", SCALES, witness=str(scales), hint="give scales above 0")
+                           hint=f"give {2 * len(asked)} numbers: the starts, then the ends")
     shape = list(own.shape)
-    for a, e in zip(axes, extents, strict=True):
-        if e and shape[a] == 0:
+    for each in asked:
+        if each.scale is not None and each.scale <= 0:
+            raise site.refusal("a scale is not positive", SCALES, witness=str([a.scale for a in asked]),
+                               hint="give scales above 0")
+        if each.after != 0 and shape[each.axis] == 0:
             raise site.refusal("nothing is resized to something", SIZES if site.has(SIZES) else SCALES,
                                witness=str(own), hint="a dimension without elements stays without")
-        shape[a] = type(shape[a]).of(e)
+        shape[each.axis] = each.after
     return (own.with_shape(shape),)
 
 
@@ -161,8 +209,10 @@ def _check_table(site: Site, scale: float, result: int) -> None:
                            witness=f"{count:.0f} elements between which others lie")
 
 
-def _axis(site: Site, number: int, axis: int, scale: float, result: int) -> Axis:
+def _axis(site: Site, asked: Scaled) -> Axis:
     """The places and weights of one axis."""
+    number, axis, scale, result = asked.number, asked.axis, asked.scale, int(asked.after)
+    assert scale is not None, "extents that are known have a known ratio"
     before = int(site.type().shape[axis])
     _check_table(site, scale, result)
     roi = _operand(site, ROI)
@@ -189,10 +239,14 @@ def _axis(site: Site, number: int, axis: int, scale: float, result: int) -> Axis
     return Axis(axis, places, weights, outside)
 
 
+def _is_known(site: Site, asked: Scaled) -> bool:
+    """Whether both extents of an axis are known."""
+    return asked.after.is_constant and site.type().shape[asked.axis].is_constant
+
+
 def _resampled(site: Site) -> list[Axis]:
-    """The axes that change."""
-    axes, scales, extents = _asked(site)
-    made = [_axis(site, n, a, s, e) for n, (a, s, e) in enumerate(zip(axes, scales, extents, strict=True))]
+    """The axes of known extents that change."""
+    made = [_axis(site, asked) for asked in _asked(site) if _is_known(site, asked)]
     return [m for m in made if not (m.places.shape[1] == 1 and not m.outside.any() and np.array_equal(
         m.places[:, 0], np.arange(int(site.type().shape[m.axis]))))]
 
@@ -201,6 +255,9 @@ def _resize(site: Site, build: Builder, x: str, *_: str) -> str:
     numpy, rank = site.type().numpy, site.type().rank
     changed = _resampled(site)
     result = build.op("Identity", x)
+    for asked in _asked(site):
+        if not _is_known(site, asked) and asked.scale != 1:
+            result = _open_axis(site, build, result, asked)
     outside = None
     for own in changed:
         column = [-1 if d == own.axis else 1 for d in range(rank)]
@@ -218,6 +275,106 @@ def _resize(site: Site, build: Builder, x: str, *_: str) -> str:
         return result
     value = build.constant(np.array(site.attribute("extrapolation_value", 0.0), numpy))
     return build.op("Where", build.constant(outside), value, result)
+
+
+def _open_axis(site: Site, build: Builder, x: str, asked: Scaled) -> str:
+    """The same over an open extent: places and weights are computed when the model runs, in float64.
+
+    Raises
+    ------
+    UnsupportedGraphError : how many elements a place has follows from the size, or some are outside.
+    """
+    for name in ("antialias", "exclude_outside"):
+        if site.attribute(name, 0):
+            raise site.refusal(f"{name} over an open size", name, witness=str(site.type()),
+                               hint="fix the size by sizes=")
+    own = OpenAxis(build)
+    count = build.op("Shape", x, start=asked.axis, end=asked.axis + 1)
+    before = build.op("Cast", count, to="float64")
+    if asked.scale is None or _operand(site, SCALES) is None:
+        count = build.op("Gather", site.node.inputs[SIZES], build.constant([asked.number]), axis=0)
+    else:
+        above, below = asked.scale.as_integer_ratio()
+        count = build.op("Div", build.op("Mul", count, build.constant([above])), build.constant([below]))
+    after = build.op("Cast", count, to="float64")
+    scale = own("Div", after, before) if asked.scale is None else own.number(asked.scale)
+    zero, one = (build.constant(np.array(v, np.int64)) for v in (0, 1))
+    places = build.op("Cast", build.op("Range", zero, build.op("Squeeze", count, build.constant([0])), one),
+                      to="float64")
+    original, last = own.original(site, places, before, after, scale), own("Sub", before, 1)
+    parts = []
+    for place, weight in own.taps(site, original):
+        index = build.op("Cast", own("Min", own("Max", place, 0), last), to="int64")
+        part = build.op("Gather", x, index, axis=asked.axis)
+        if weight:
+            numpy, behind = site.type().numpy, list(range(1, site.type().rank - asked.axis))
+            column = build.op("Cast", weight, to=site.type().dtype.name)
+            column = build.op("Unsqueeze", column, build.constant(behind)) if behind else column
+            zeros = build.constant(np.array(0, numpy))
+            part = build.op("Where", build.op("Equal", column, zeros), zeros, build.op("Mul", part, column))
+        parts.append(part)
+    return parts[0] if len(parts) == 1 else build.op("Sum", *parts)
+
+
+@dataclass(frozen=True, eq=False)
+class OpenAxis:
+    """Arithmetic on vectors of float64 that nodes do."""
+
+    build: Builder
+
+    def number(self, value: float) -> str:
+        """A constant."""
+        return self.build.constant(np.array(value, np.float64))
+
+    def __call__(self, op: str, *operands: str | float) -> str:
+        """An operator on values and numbers."""
+        return self.build.op(op, *(o if isinstance(o, str) else self.number(o) for o in operands))
+
+    def original(self, site: Site, places: str, before: str, after: str, scale: str) -> str:
+        """What `_original` says."""
+        mode = site.attribute("coordinate_transformation_mode", "half_pixel")
+        length = self("Mul", scale, before)
+        if mode == "asymmetric":
+            return self("Div", places, scale)
+        if mode == "align_corners":
+            inner = self("Div", self("Mul", places, self("Sub", before, 1)), self("Sub", length, 1))
+            return self("Where", self("Equal", length, 1), 0, inner)
+        middle = self("Div", self("Add", places, 0.5), scale)
+        half = self("Sub", middle, 0.5)
+        if mode == "pytorch_half_pixel":
+            return self("Where", self("Equal", after, 1), 0, half)
+        if mode == "half_pixel":
+            return half
+        if mode == "half_pixel_symmetric":
+            edge = self("Mul", self("Div", before, 2), self("Sub", 1, self("Div", after, length)))
+            return self("Sub", self("Add", edge, middle), 0.5)   # rounded as there: a floor may hang on it
+        raise site.refusal(f"coordinate_transformation_mode={mode} over an open size",
+                           "coordinate_transformation_mode", witness=str(site.type()), hint="fix the size by sizes=")
+
+    def taps(self, site: Site, x: str) -> list[tuple[str, str]]:
+        """What `_taps` says: places and their weights; no weight where that is 1."""
+        mode = site.attribute("mode", "nearest")
+        if mode == "nearest":
+            _nearest(site, 0)   # refuses other words
+            how = site.attribute("nearest_mode", "round_prefer_floor")
+            moved = {"round_prefer_floor": -0.5, "round_prefer_ceil": 0.5}.get(how, 0)
+            return [(self("Ceil" if how in ("round_prefer_floor", "ceil") else "Floor", self("Add", x, moved)), "")]
+        front = self("Floor", x)
+        share = self("Sub", x, front)
+        rest = self("Sub", 1, share)
+        if mode == "linear":
+            return [(front, rest), (self("Add", front, 1), share)]
+        a = site.attribute("cubic_coeff_a", -0.75)
+        far = [self._polynomial(d, (a, -5 * a, 8 * a, -4 * a)) for d in (self("Add", share, 1), self("Add", rest, 1))]
+        near = [self._polynomial(d, (a + 2, -(a + 3), 0, 1)) for d in (share, rest)]
+        return [(self("Sub", front, 1), far[0]), (front, near[0]), (self("Add", front, 1), near[1]),
+                (self("Add", front, 2), far[1])]
+
+    def _polynomial(self, x: str, factors: tuple[float, ...]) -> str:
+        made = self.number(factors[0])
+        for factor in factors[1:]:
+            made = self("Add", self("Mul", made, x), factor)
+        return made
 
 
 def _np_resize(site: Site, x: np.ndarray, *_: Any) -> Any:
@@ -247,7 +404,7 @@ def _factors(site: Site) -> list[float]:
 def _upsample_types(site: Site) -> tuple[TensorType, ...]:
     own = site.type()
     _check_elements(site)
-    return (own.with_shape([math.floor(int(e) * f) for e, f in zip(own.shape, _factors(site), strict=True)]),)
+    return (own.with_shape([_grown(site, e, f) for e, f in zip(own.shape, _factors(site), strict=True)]),)
 
 
 def _upsample(site: Site, build: Builder, x: str, _: str) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from polysched.graph.evaluation.inference import Inferred, site_of
+from polysched.graph.operators.control import CLOSED
 from polysched.graph.operators.moves import Move
 from polysched.graph.operators.registry import operator_of
 from polysched.graph.planning.expressions import has_stages, is_epilogue
@@ -41,7 +42,7 @@ def padded_in_place(graph: Graph, groups: Sequence[Group | Beside], inferred: In
 
 def _may_pad(graph: Graph, joined: Group, inferred: Inferred) -> bool:
     """Whether a kernel can write into its padded result: its elements are made one by one, or in the tiles of a sum."""
-    if not inferred.types[joined.last.outputs[0]].is_static:
+    if not inferred.types[joined.last.outputs[0]].is_static or any(node.op in CLOSED for node in joined.nodes):
         return False
     fragment = fragment_of(graph, joined, inferred)[0]
     if is_epilogue(fragment):

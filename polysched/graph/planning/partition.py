@@ -194,22 +194,23 @@ def is_inlined(node: Node, site: Site) -> bool:
     return len(moves) == 1 and moves[0].is_whole and moves[0].is_affine
 
 
-def fragment_of(graph: Graph, group: Group, inferred: Inferred) -> tuple[Graph, tuple[str, ...], tuple[str, ...]]:
+def fragment_of(graph: Graph, group: Group, inferred: Inferred) -> tuple[Graph, tuple[str, ...], tuple[Size, ...]]:
     """A group as a graph of its own with canonical names, the values that are its inputs, and the sizes that are open.
 
-    Constants of one element, and operands that decide about shapes, are constants of the fragment; equal groups give
-    equal texts.
+    A product of open sizes is one size of the fragment, which knows nothing of its factors.  Constants of one element,
+    and operands that decide about shapes, are constants of the fragment; equal groups give equal texts.
     """
     names = _named(graph, group, inferred)
     nodes = tuple(Node(op=n.op, inputs=tuple(names.short[i] for i in n.inputs), attributes=n.attributes,
                        outputs=tuple(names.short[o] for o in n.outputs)) for n in group.nodes)
     types = {short: inferred.types[name] for name, short in names.inputs.items()}
-    symbols = tuple(dict.fromkeys(s for t in types.values() for e in t.shape for s in sorted(e.symbols)))
-    own = {name: Size.symbol(f"n{place}") for place, name in enumerate(symbols)}
+    sizes = tuple(dict.fromkeys(s for t in types.values() for e in t.shape for s in sorted(e.parameters, key=str)))
+    own = {size: Size.symbol(f"n{place}") for place, size in enumerate(sizes)}
     fragment = Graph(name="kernel", nodes=nodes, outputs=tuple(names.short[o] for o in group.results),
-                     inputs=tuple((short, t.bound(own)) for short, t in types.items()), constants=names.constants)
+                     inputs=tuple((short, t.with_shape([e.in_parameters(own) for e in t.shape]))
+                                    for short, t in types.items()), constants=names.constants)
     _check_sizes(group, fragment)
-    return fragment, tuple(names.inputs), symbols
+    return fragment, tuple(names.inputs), sizes
 
 
 def _check_sizes(group: Group, fragment: Graph) -> None:

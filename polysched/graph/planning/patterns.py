@@ -229,8 +229,9 @@ class Patterns:
         ------
         UnsupportedGraphError : no kernel computes them.
         """
-        fragment, _, symbols = fragment_of(self.graph, self._group(nodes), self.inferred)
-        return fragment, {f"n{k}": self.sizes[name] for k, name in enumerate(symbols) if name in self.sizes}
+        fragment, _, sizes = fragment_of(self.graph, self._group(nodes), self.inferred)
+        return fragment, {f"n{k}": int(own) for k, size in enumerate(sizes)
+                          if (own := size.bound(self.sizes)).is_constant}
 
     def kernel(self, pattern: Pattern) -> Graph | None:
         """The fragment of a pattern that is one kernel; None where it is a view, copies, sizes, or control flow."""

@@ -199,11 +199,11 @@ def _steps(graph: Graph, group: Group, inferred: Inferred, nesting: Nesting) -> 
     if sizes:
         return [*sizes]
     if operator.moves is None or len(group.nodes) > 1:
-        fragment, inputs, symbols = fragment_of(graph, group, inferred)
-        kernel = Kernel(fragment=fragment, inputs=inputs, outputs=group.results, symbols=symbols)
+        fragment, inputs, own = fragment_of(graph, group, inferred)
+        kernel = Kernel(fragment=fragment, inputs=inputs, outputs=group.results, sizes=own)
         return [around(node, inferred), kernel] if node.op == PADDED else [kernel]
     results = operator.moves(site_of(node, inferred.types, inferred.known, results=True))
-    return [Copies(moves=moves, inputs=node.inputs, output=output)
+    return [Copies(moves=moves, inputs=node.inputs, output=output, node=node.name)
             for moves, output in zip(results, node.outputs, strict=False) if output]
 
 

@@ -20,13 +20,13 @@ class Kernel:
     ----------
     fragment : what it computes, with canonical names.
     inputs, outputs : values of the graph.
-    symbols : of the graph's sizes, in the order of the fragment's own.
+    sizes : symbols and products of the graph's open sizes, in the order of the fragment's own.
     """
 
     fragment: Graph
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
-    symbols: tuple[str, ...] = ()
+    sizes: tuple[Size, ...] = ()
 
     def renamed(self, name: Callable[[str], str]) -> Kernel:
         """The step on values under other names."""
@@ -68,16 +68,24 @@ class Copies:
     moves : one after the other.
     inputs : the values that the moves' operands name.
     output : the value that is made.
+    node : what the graph calls the node that it stands for, where that is another one.
     """
 
     moves: tuple[Move, ...]
     inputs: tuple[str, ...]
     output: str
+    node: str = ""
 
     @property
     def outputs(self) -> tuple[str, ...]:
         """The values that are made."""
         return (self.output,)
+
+    @property
+    def indices(self) -> tuple[str, ...]:
+        """The values that say where elements come from, or go."""
+        return tuple(dict.fromkeys(self.inputs[place.index[0]] for move in self.moves
+                                   for place in (*move.source, *move.target) if place.index is not None))
 
     def renamed(self, name: Callable[[str], str]) -> Copies:
         """The step on values under other names."""

@@ -1,7 +1,10 @@
-"""`Size`: an extent of a tensor, quasi-affine in named symbols, in a normal form that compares by value.
+"""`Size`: an extent of a tensor, quasi-affine in named symbols and in products of such sizes, in a normal form.
 
-    N = Size.symbol("N")
+    N, M = Size.symbol("N"), Size.symbol("M")
     (2 * N + 4) // 2 == N + 2
+    4 * N * M == (2 * M) * (2 * N)
+
+It compares by value but for products of sums, which are not multiplied out: `(N + 1) * M` is not `N * M + M`.
 """
 
 from __future__ import annotations
@@ -11,9 +14,10 @@ from collections.abc import Mapping
 from typing import TypeAlias
 
 from polysched.errors import UnsupportedGraphError
+from polysched.graph.limits import LIMITS
 from polysched.records import dataclass
 
-Atom: TypeAlias = "str | Quotient"
+Atom: TypeAlias = "str | Quotient | Product"
 SizeLike: TypeAlias = "Size | int"
 
 
@@ -28,9 +32,19 @@ class Quotient:
         return f"(({self.numerator})//{self.divisor})"
 
 
+@dataclass(frozen=True)
+class Product:
+    """A product of two or more open sizes in the order of their text: none is a product, or has a common factor."""
+
+    factors: tuple[Size, ...]
+
+    def __str__(self) -> str:
+        return "*".join(str(f) if len(f.terms) == 1 and f.constant == 0 else f"({f})" for f in self.factors)
+
+
 @dataclass(frozen=True, eq=False)
 class Size:
-    """A sum of symbols and quotients times whole numbers, and a constant.
+    """A sum of symbols, quotients and products times whole numbers, and a constant.
 
     Parameters
     ----------
@@ -61,8 +75,27 @@ class Size:
         """The names of all symbols."""
         found: set[str] = set()
         for atom, _ in self.terms:
-            found |= {atom} if isinstance(atom, str) else atom.numerator.symbols
+            found |= {atom} if isinstance(atom, str) else {s for inner in _inner(atom) for s in inner.symbols}
         return frozenset(found)
+
+    @property
+    def parameters(self) -> frozenset[Size]:
+        """The symbols and products that it is quasi-affine in."""
+        found: set[Size] = set()
+        for atom, _ in self.terms:
+            found |= atom.numerator.parameters if isinstance(atom, Quotient) else {_single(atom)}
+        return frozenset(found)
+
+    @property
+    def products(self) -> tuple[Product, ...]:
+        """All products in it, each behind those in its factors."""
+        found: dict[Product, None] = {}
+        for atom, _ in self.terms:
+            for inner in _inner(atom):
+                found |= dict.fromkeys(inner.products)
+            if isinstance(atom, Product):
+                found[atom] = None
+        return tuple(found)
 
     def __int__(self) -> int:
         if self.terms:
@@ -100,13 +133,47 @@ class Size:
         return Size.of(other) - self
 
     def __mul__(self, other: SizeLike) -> Size:
+        result = self.times(other)
+        if result is None:
+            raise UnsupportedGraphError(f"the product of the sizes {self} and {other} has too many open factors",
+                                        hint=f"at most {LIMITS.most_factors}: fix some by sizes=")
+        return result
+
+    def times(self, other: SizeLike) -> Size | None:
+        """The product; None where it has too many open factors."""
         left, right = (self, Size.of(other)) if not Size.of(other).terms else (Size.of(other), self)
-        if right.terms:
-            raise UnsupportedGraphError(f"the product of the sizes {self} and {other} is not affine",
-                                        hint="fix one of them by sizes=")
-        if right.constant == 0:
-            return Size()
-        return Size(left.constant * right.constant, tuple((a, f * right.constant) for a, f in left.terms))
+        if not right.terms:
+            return Size() if right.constant == 0 else Size(left.constant * right.constant, tuple(
+                (a, f * right.constant) for a, f in left.terms))
+        (number, mine), (more, its) = left.factors(), right.factors()
+        return _of_factors(number * more, (*mine, *its)) if len(mine) + len(its) <= LIMITS.most_factors else None
+
+    def factors(self) -> tuple[int, tuple[Size, ...]]:
+        """A whole number and open sizes without common factors whose product it is."""
+        if not self.terms:
+            return self.constant, ()
+        common = math.gcd(self.constant, *(f for _, f in self.terms)) * (1 if self.terms[0][1] > 0 else -1)
+        rest = Size(self.constant // common, tuple((a, f // common) for a, f in self.terms))
+        only = rest.terms[0][0] if len(rest.terms) == 1 and rest.constant == 0 else None
+        return common, only.factors if isinstance(only, Product) else (rest,)
+
+    def over(self, other: SizeLike) -> Size | None:
+        """The size that times another one is this one, where their factors say it; None where they do not.
+
+        The other one is not 0.
+        """
+        (number, left), (below, wanted) = self.factors(), Size.of(other).factors()
+        rest = list(left)
+        for factor in wanted:
+            if factor not in rest:
+                break
+            rest.remove(factor)
+        else:
+            return _of_factors(number // below, tuple(rest)) if below and number % below == 0 else None
+        if self.constant or len(self.terms) < 2:
+            return None
+        parts = [Size(0, (term,)).over(other) for term in self.terms]
+        return None if any(p is None for p in parts) else sum((p for p in parts if p is not None), Size())
 
     __rmul__ = __mul__
 
@@ -138,7 +205,9 @@ class Size:
         Floors are the same only where nothing negative is divided: `(N - 5) / 2` at 4 is 0, its floor -1.
         """
         other = Size.of(divisor)
-        if not other.is_constant or other.constant == 0:
+        if not other.is_constant:
+            return self.over(other) if (other.least() or 0) > 0 else None
+        if other.constant == 0:
             return None
         below = abs(other.constant)
         least, most = self.least(), (-self).least()
@@ -154,17 +223,17 @@ class Size:
         """A number that it is never below, where all symbols are at least 1; None where none is found."""
         total = self.constant
         for atom, factor in self.terms:
-            low = 1 if isinstance(atom, str) else atom.numerator.least()
+            low = _least(atom)
             if factor < 0 or low is None:
                 return None
-            total += factor * (low if isinstance(atom, str) else low // atom.divisor)
+            total += factor * low
         return total
 
     def magnitude(self, most: int) -> int:
-        """A number that its absolute value does not exceed, where no symbol does another one."""
+        """A number that its absolute value does not exceed, where no symbol and no product does another one."""
         total = abs(self.constant)
         for atom, factor in self.terms:
-            own = most if isinstance(atom, str) else atom.numerator.magnitude(most) // atom.divisor + 1
+            own = atom.numerator.magnitude(most) // atom.divisor + 1 if isinstance(atom, Quotient) else most
             total += abs(factor) * own
         return total
 
@@ -178,8 +247,19 @@ class Size:
         for atom, factor in self.terms:
             if isinstance(atom, str):
                 own = Size.of(values[atom]) if atom in values else Size.symbol(atom)
+            elif isinstance(atom, Product):
+                own = product(tuple(f.bound(values) for f in atom.factors))
             else:
                 own = atom.numerator.bound(values) // atom.divisor
+            result = result + own * factor
+        return result
+
+    def in_parameters(self, values: Mapping[Size, Size]) -> Size:
+        """The size with values in place of all its parameters."""
+        result = Size(self.constant)
+        for atom, factor in self.terms:
+            own = (atom.numerator.in_parameters(values) // atom.divisor if isinstance(atom, Quotient) else
+                   values[_single(atom)])
             result = result + own * factor
         return result
 
@@ -196,12 +276,43 @@ class Size:
     __repr__ = __str__
 
 
+def _inner(atom: Atom) -> tuple[Size, ...]:
+    """The sizes that an atom is made of; a symbol of none."""
+    if isinstance(atom, str):
+        return ()
+    return atom.factors if isinstance(atom, Product) else (atom.numerator,)
+
+
+def _single(atom: Atom) -> Size:
+    """An atom as a size."""
+    return Size(0, ((atom, 1),))
+
+
+def _least(atom: Atom) -> int | None:
+    """A number that an atom is never below; None where none is found."""
+    if isinstance(atom, str):
+        return 1
+    low = [inner.least() for inner in _inner(atom)]
+    if isinstance(atom, Quotient):
+        return None if low[0] is None else low[0] // atom.divisor
+    return None if any(v is None or v < 0 for v in low) else math.prod(v for v in low if v is not None)
+
+
+def _of_factors(number: int, factors: tuple[Size, ...]) -> Size:
+    """A whole number times open sizes without common factors."""
+    if number == 0 or not factors:
+        return Size(number)
+    if len(factors) == 1:
+        return factors[0] * number
+    return Size(0, ((Product(tuple(sorted(factors, key=str))), number),))
+
+
 def product(sizes: tuple[Size, ...]) -> Size:
-    """The product of sizes, at most one of them with symbols.
+    """The product of sizes.
 
     Raises
     ------
-    UnsupportedGraphError : it is not affine.
+    UnsupportedGraphError : it has too many open factors.
     """
     result = Size(1)
     for size in sorted(sizes, key=lambda s: len(s.terms)):

@@ -25,7 +25,7 @@ import numpy as np
 from polysched.errors import UnsupportedGraphError
 from polysched.graph.values.element_types import ELEMENT_TYPES, is_narrow
 from polysched.graph.values.graph import Attribute, Graph, Node
-from polysched.graph.values.sizes import Size
+from polysched.graph.values.sizes import Atom, Product, Size
 from polysched.graph.values.types import TensorType
 
 Item = TypeVar("Item")
@@ -85,9 +85,16 @@ def _size(size: Size) -> str:
         return str(size.constant)
     parts = []
     for atom, factor in size.terms:
-        text = _name(atom) if isinstance(atom, str) else f"(({_size(atom.numerator)}) // {atom.divisor})"
-        parts.append(f"{factor}*{text}" if factor != 1 else text)
+        parts.append(f"{factor}*{_atom(atom)}" if factor != 1 else _atom(atom))
     return " + ".join([*parts, *([str(size.constant)] if size.constant else [])])
+
+
+def _atom(atom: Atom) -> str:
+    if isinstance(atom, str):
+        return _name(atom)
+    if isinstance(atom, Product):
+        return "*".join(f"({_size(f)})" for f in atom.factors)
+    return f"(({_size(atom.numerator)}) // {atom.divisor})"
 
 
 def _attribute(value: Attribute) -> str:

@@ -17,6 +17,7 @@ import selectors
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -37,6 +38,28 @@ POLL_SECONDS = 0.02
 """Between two looks at a child where the system does not tell its end; each look takes time from what is measured."""
 LAUNCHER = Path(__file__).with_name("launcher.py")
 CHILD_FILE = "child"
+
+
+class Stop:
+    """Ends children that other threads wait for, at once and for good."""
+
+    def __init__(self) -> None:
+        self._event = threading.Event()
+        self.number, self._write_end = os.pipe()
+
+    def set(self) -> None:
+        """End them; those that are started later end at their start."""
+        self._event.set()
+        os.write(self._write_end, b"\n")
+
+    def is_set(self) -> bool:
+        """Whether they were ended."""
+        return self._event.is_set()
+
+    def close(self) -> None:
+        """Give the pipe back, when no thread waits any more."""
+        os.close(self.number)
+        os.close(self._write_end)
 
 
 class End(Enum):
@@ -118,7 +141,7 @@ class ChildEnd:
 
 def run_isolated(module: str, request: Mapping[str, Any], *, folder: Path, limits: Limits,
                  environment: Mapping[str, str | None] | None = None, start_seconds: float | None = None,
-                 on_report: Callable[[Mapping[str, Any]], None] | None = None) -> ChildEnd:
+                 on_report: Callable[[Mapping[str, Any]], None] | None = None, stop: Stop | None = None) -> ChildEnd:
     """Run `python -m module REQUEST.json FD` in isolation and wait for its end.
 
     Parameters
@@ -130,8 +153,10 @@ def run_isolated(module: str, request: Mapping[str, Any], *, folder: Path, limit
     start_seconds : wall time until its first report: its interpreter starts and loads, which takes seconds on a busy
         machine; as between any two reports where None.
     on_report : called in the parent for every report, as it comes.
+    stop : by which another thread ends it; whoever asked for that must not believe how it ended, but its reports.
     """
-    with _Child(module, request, folder=folder, limits=limits, environment=environment, on_report=on_report) as child:
+    with _Child(module, request, folder=folder, limits=limits, environment=environment, on_report=on_report,
+                stop=stop) as child:
         ended = child.watch.until(child.number, limits.seconds, start_seconds or limits.seconds)
     return child.judged(hung=ended is _Until.SILENT, limits=limits)
 
@@ -199,7 +224,7 @@ class _Child:
 
     def __init__(self, module: str, request: Mapping[str, Any], *, folder: Path, limits: Limits,
                  environment: Mapping[str, str | None] | None, questions: int | None = None,
-                 on_report: Callable[[Mapping[str, Any]], None] | None) -> None:
+                 on_report: Callable[[Mapping[str, Any]], None] | None, stop: Stop | None = None) -> None:
         self._folder = folder
         request_file = folder / "request.json"
         (folder / CHILD_FILE).unlink(missing_ok=True)
@@ -225,7 +250,7 @@ class _Child:
         assert self._process.stderr is not None
         self._read_end, self.number = read_end, self._process.pid
         self.watch = _Watch(report_fd=read_end, error_fd=self._process.stderr.fileno(), pid=self.number,
-                            on_report=on_report)
+                            on_report=on_report, stop=stop)
 
     def __enter__(self) -> Self:
         return self
@@ -282,18 +307,19 @@ class _Until(Enum):
     ENDED = "ended"
     SAID = "said"
     SILENT = "silent"
+    STOPPED = "stopped"
 
 
 class _Watch:
     """Read the reports and the standard error of a child until it ends or stops reporting."""
 
     def __init__(self, *, report_fd: int, error_fd: int, pid: int,
-                 on_report: Callable[[Mapping[str, Any]], None] | None) -> None:
+                 on_report: Callable[[Mapping[str, Any]], None] | None, stop: Stop | None = None) -> None:
         self.reports: list[Mapping[str, Any]] = []
         self.error_output = b""
         self._fds = (report_fd, error_fd)
         self._rest = b""
-        self._on_report = on_report
+        self._on_report, self._stop = on_report, stop
         self._selector = selectors.DefaultSelector()
         for fd in self._fds:
             os.set_blocking(fd, False)
@@ -301,6 +327,8 @@ class _Watch:
         self._process = os.pidfd_open(pid) if hasattr(os, "pidfd_open") else None
         if self._process is not None:
             self._selector.register(self._process, selectors.EVENT_READ)
+        if stop is not None:
+            self._selector.register(stop.number, selectors.EVENT_READ)
 
     def until(self, pid: int, seconds: float, start_seconds: float, *, last: str | None = None) -> _Until:
         """Read until the child ended, said what is waited for, or was silent for `seconds` after its last report.
@@ -319,6 +347,8 @@ class _Watch:
                 return _Until.SAID
             if os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
                 return _Until.ENDED
+            if self._stop is not None and self._stop.is_set():
+                return _Until.STOPPED
             if time.monotonic() > deadline:
                 return _Until.SILENT
 
@@ -337,7 +367,7 @@ class _Watch:
             return False
         reported = False
         for key, _ in self._selector.select(timeout):
-            if key.fd == self._process:
+            if key.fd == self._process or (self._stop is not None and key.fd == self._stop.number):
                 continue
             data = os.read(key.fd, 65536)
             if not data:

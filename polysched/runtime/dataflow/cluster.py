@@ -132,6 +132,7 @@ class Cluster:
         self._gone: set[str] = set()
         self._codes: dict[str, tuple[Code, Any]] = {}
         self._loaded: set[tuple[str, str]] = set()     # processes by name, with the keys of code
+        self._starting: set[str] = set()               # processes that were started again, and did not answer yet
         self._pending: dict[Node, None] = {}   # sent, and not ended
         self._ahead = SentAhead()
         self._closed = False
@@ -174,20 +175,31 @@ class Cluster:
         return Program(self, name, chosen)
 
     def load(self, codes: Iterable[Code]) -> None:
-        """Bring code to all processes, spare ones too, and wait."""
+        """Bring code to all processes, spare ones too, and wait.
+
+        A spare process that is being started loads the code when it answers, and nobody waits: that may take seconds.
+        """
+        self._load(codes, all_spares=False)
+
+    def _load(self, codes: Iterable[Code], *, all_spares: bool) -> None:
         for code in codes:
             with self._lock:
                 reference = self._reference(code)
                 actors = [a for a in self._standing() if (self._engine.name(a), code.key) not in self._loaded]
-            for actor in self._engine.load(actors, reference) if actors else []:
-                self._loaded.add((self._engine.name(actor), code.key))
+                later = [] if all_spares else [a for a, _ in self._spares if self._engine.name(a) in self._starting]
+            for actor in actors:
+                if actor in later:
+                    self._load_later(actor, code.key, reference)
+            now = [a for a in actors if a not in later]
+            for actor in self._engine.load(now, reference) if now else []:
+                self._has_loaded(self._engine.name(actor), code.key)
 
     def refill(self) -> None:
         """Start the spare processes that are missing, and wait until all code is loaded on all processes."""
         with self._lock:
             self._start_spares(0.0)
             codes = [code for code, _ in self._codes.values()]
-        self.load(codes or [NOTHING])
+        self._load(codes or [NOTHING], all_spares=True)
 
     def put(self, value: Any) -> Put:
         """A value as it is now, to be passed to nodes: in the object store, unless it is small."""
@@ -403,7 +415,14 @@ class Cluster:
     def _started_again(self, place: int) -> Any:
         actor = self._engine.start(place)
         self._engine.actors.append(actor)
-        name = self._engine.name(actor)
+        self._starting.add(self._engine.name(actor))
         for key, (_, reference) in self._codes.items():
-            self._engine.load_later(actor, reference, partial(self._loaded.add, (name, key)))
+            self._load_later(actor, key, reference)
         return actor
+
+    def _load_later(self, actor: Any, key: str, reference: Any) -> None:
+        self._engine.load_later(actor, reference, partial(self._has_loaded, self._engine.name(actor), key))
+
+    def _has_loaded(self, name: str, key: str) -> None:
+        self._loaded.add((name, key))
+        self._starting.discard(name)

@@ -2,6 +2,8 @@
 
     c | context | names | domains, in textual order | scattering functions, in the same order | names
 
+A set or a relation may stand in isl's notation instead of its matrix, as CLooG's tests have it.
+
 Tiles of Pluto's are further iterators in front of a statement's own; the domain says what they are.
 
 Source: C. Bastoul, "CLooG, a loop generator for scanning Z-polyhedra", user's manual, "Writing the input file"; Pluto,
@@ -11,18 +13,20 @@ tool/pluto_codegen_if.c, `pluto_gen_cloog_file`.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import islpy as isl
 
 from polysched.errors import UsageError
 from polysched.scheduling.interchange.dates import dates_of
+from polysched.scheduling.interchange.isl_text import read_relation
 from polysched.scheduling.interchange.openscop import require_same_iterations
 from polysched.scop.openscop.matrices import Matrix, matrices_of, parameter_space, relation_of
 from polysched.scop.openscop.reading import Lines
 from polysched.scop.scop import Scop, Statement
 
 _FORM = "CLooG input"
-_BEGIN = re.compile(r"(\s*(#.*)?\n)*\s*[cf]\s*(#.*)?\n")
+_BEGIN = re.compile(r"(\s*(#.*)?\n)*\s*[cCfF]\s*(#.*)?\n")
 _HEAD_IN_SHORT, _HEAD = 2, 6
 """Numbers in the first line of a matrix: rows and columns; or these, outputs, inputs, locals and parameters."""
 
@@ -41,13 +45,13 @@ def read_matrices(text: str, scop: Scop) -> isl.UnionMap:
     """
     lines = Lines(text, scop.name, _FORM)
     lines.word("a language")
-    context = _union(lines, 0, None, "the context")
-    parameters = _parameters(lines, scop, context[0].columns - 2)
+    context, named = _context(lines)
+    parameters = _parameters(lines, scop, context[0].parameters, named)
     count = lines.number("the number of statements")
     if count != len(scop.statements):
         raise UsageError(f"the {_FORM} is of another program", where=scop.name,
                          witness=f"it has {count} statements, the program {len(scop.statements)}")
-    domains = [_domain(lines, own, len(parameters), scop) for own in scop.statements]
+    domains = [_domain(lines, own, parameters, named, scop) for own in scop.statements]
     if lines.number("whether iterators have names"):
         lines.next("the names of the iterators")
     if (given := lines.number("the number of scattering functions")) != count:
@@ -56,7 +60,7 @@ def read_matrices(text: str, scop: Scop) -> isl.UnionMap:
     known = scop.context.intersect(relation_of(context, parameters).range().params())
     dates = isl.UnionMap.empty(scop.domain.get_space())
     for own, domain in zip(scop.statements, domains, strict=True):
-        scattering = _union(lines, domain[0].outputs, len(parameters), f"the scattering function of {own.name}")
+        scattering = _union(lines, domain[0].outputs, named or parameters, f"the scattering function of {own.name}")
         if any(part.outputs > len(part.rows) for part in scattering):
             lines.refuse(f"the scattering function of {own.name} has dimensions without values")
         dates = dates.union(isl.UnionMap.from_map(_dates(
@@ -123,10 +127,21 @@ def _in_short(part: Matrix) -> str:
     return "\n".join([f"{len(part.rows)} {part.columns}", *str(part).split("\n")[1:]])
 
 
-def _parameters(lines: Lines, scop: Scop, count: int) -> tuple[str, ...]:
+def _context(lines: Lines) -> tuple[tuple[Matrix, ...], tuple[str, ...]]:
+    """The context, and the names of its parameters where it is in isl's notation."""
+    if not _is_spoken(lines):
+        return _union(lines, 0, None, "the context"), ()
+    at, spoken = lines.at, _spoken(lines, "the context")
+    if spoken.dim(isl.dim_type.out) or spoken.dim(isl.dim_type.in_) or spoken.is_empty():
+        lines.at = at
+        lines.refuse("the context has dimensions that are no parameters, or no values at all")
+    return matrices_of(spoken), _names(spoken)
+
+
+def _parameters(lines: Lines, scop: Scop, count: int, named: Sequence[str]) -> tuple[str, ...]:
     """The program's names of the parameters: by the names of the file, or by their order where it has none."""
     own = {p.spelling: p.name for p in scop.parameters} | {p.name: p.name for p in scop.parameters}
-    written = [p.name for p in scop.parameters]
+    written = list(named) or [p.name for p in scop.parameters]
     if lines.number("whether parameters have names") and count:
         written = lines.next("the names of the parameters").split()
     unknown = [f"{name} is none of the program's" for name in written if name not in own]
@@ -142,8 +157,9 @@ def _spelled(scop: Scop) -> str:
     return ", ".join(p.spelling for p in scop.parameters) or "none"
 
 
-def _domain(lines: Lines, own: Statement, parameters: int, scop: Scop) -> tuple[Matrix, ...]:
-    found = _union(lines, 0, parameters, f"the domain of {own.name}")
+def _domain(lines: Lines, own: Statement, parameters: Sequence[str], named: Sequence[str],
+            scop: Scop) -> tuple[Matrix, ...]:
+    found = _union(lines, 0, named or parameters, f"the domain of {own.name}")
     if found[0].outputs < own.depth:
         raise UsageError(f"the {_FORM} has other loops around {own.name}", where=scop.name,
                          witness=f"{found[0].outputs} instead of {own.depth}")
@@ -163,10 +179,59 @@ def _dates(scattering: isl.Map, domain: isl.Set, own: Statement, scop: Scop, con
     return whole.project_out(isl.dim_type.in_, 0, tiles).set_tuple_name(isl.dim_type.in_, own.name)
 
 
-def _union(lines: Lines, inputs: int, parameters: int | None, what: str) -> tuple[Matrix, ...]:
-    """The matrices of a union; a number of them stands in front where there are several."""
+def _is_spoken(lines: Lines) -> bool:
+    return lines.peek().startswith(("[", "{"))
+
+
+def _spoken(lines: Lines, what: str) -> isl.Map:
+    """A set, or a relation, in isl's notation, which may go on for several lines; sets are relations from nothing.
+
+    Raises
+    ------
+    UsageError : it is none.
+    BudgetExceededError : isl cannot read it within the budget.
+    """
+    at, text = lines.at, lines.next(what)
+    while text.count("{") > text.count("}") or "{" not in text:
+        text += f" {lines.next(f'the end of {what}')}"
+    found = read_relation(text, what)
+    if found is None:
+        lines.at = at
+        lines.refuse(f"{what} is no set or relation in isl's notation")
+    return found
+
+
+def _names(spoken: isl.Map) -> tuple[str, ...]:
+    """All parameters, those that no constraint mentions too."""
+    return tuple(str(spoken.get_dim_name(isl.dim_type.param, at)) for at in range(spoken.dim(isl.dim_type.param)))
+
+
+def _in_matrices(lines: Lines, inputs: int, parameters: Sequence[str], what: str) -> tuple[Matrix, ...]:
+    at = lines.at
+    spoken = _spoken(lines, what)
+    own = _names(spoken)
+    lines.at, after = at, lines.at
+    if foreign := [name for name in own if name not in parameters]:
+        lines.refuse(f"{what} has the parameter {foreign[0]}, which the context has not")
+    if spoken.dim(isl.dim_type.in_) != inputs:
+        lines.refuse(f"{what} is over {spoken.dim(isl.dim_type.in_)} iterators instead of {inputs}")
+    if spoken.is_empty():
+        lines.refuse(f"{what} is empty")
+    lines.at = after
+    return matrices_of(spoken.align_params(parameter_space(tuple(parameters))))
+
+
+def _union(lines: Lines, inputs: int, parameters: Sequence[str] | None, what: str) -> tuple[Matrix, ...]:
+    """The matrices of a union; a number of them stands in front where there are several.
+
+    Parameters
+    ----------
+    parameters : the names of the file's; None in the context, whose matrix says how many there are.
+    """
+    if parameters is not None and _is_spoken(lines):
+        return _in_matrices(lines, inputs, parameters, what)
     count = lines.number(f"the number of matrices of {what}") if lines.peek().isdecimal() else 1
-    parts = tuple(_matrix(lines, inputs, parameters, what) for _ in range(count))
+    parts = tuple(_matrix(lines, inputs, None if parameters is None else len(parameters), what) for _ in range(count))
     if len({(part.outputs, part.parameters) for part in parts}) != 1:
         lines.refuse(f"{what} has no matrices, or they differ in their columns")
     return parts
@@ -176,7 +241,7 @@ def _matrix(lines: Lines, inputs: int, parameters: int | None, what: str) -> Mat
     head = lines.integers(f"rows and columns of {what}")
     columns = head[1] - 2 if len(head) in (_HEAD_IN_SHORT, _HEAD) else -1
     if parameters is None:
-        parameters = columns
+        parameters = head[-1] if len(head) == _HEAD else columns
     if len(head) == _HEAD_IN_SHORT:
         head = [*head, columns - inputs - parameters, inputs, 0, parameters]
     if columns < 0 or min(head) < 0 or columns != sum(head[2:]) or (head[3], head[5]) != (inputs, parameters):

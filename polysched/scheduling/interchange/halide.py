@@ -17,6 +17,9 @@ like say nothing here.
 | `unroll(x, n)` | `Unroll` by n |
 | `serial(x)`, `rename(x, y)` | none |
 
+Strips begin at multiples of their factor, where Halide's begin at the first iteration of the loop: from 5 to 20 there
+are three strips of 8 here, and two there.
+
 Source: J. Ragan-Kelley et al., "Halide: a language and compiler for optimizing parallelism, locality, and
 recomputation in image processing pipelines", PLDI 2013.
 """
@@ -255,7 +258,7 @@ class _Named:
             self._annotated(statement, words[0], Unroll(loop=position, factor=factor), where)
 
     def _iterations(self, statement: str, position: int, name: str, where: str) -> int:
-        """How often a loop around a statement runs at most.
+        """How often a loop around a statement runs at most; one over strips counts in strips.
 
         Raises
         ------
@@ -266,11 +269,13 @@ class _Named:
         counted, around = (_values(bands, domain) for bands in ([loop.band], loop.outer_bands))
         together = around.apply_range(around.reverse())
         apart = together.apply_domain(counted).apply_range(counted).deltas()
-        most = apart.project_out(isl.dim_type.param, 0, apart.dim(isl.dim_type.param)).dim_max_val(0)
+        distances = apart.project_out(isl.dim_type.param, 0, apart.dim(isl.dim_type.param))
+        most = distances.dim_max_val(0)
         if not most.is_int():
             raise UsageError(f"loop {name} around {statement} runs as often as sizes say", where=where,
                              hint=f"unroll({name}, 4) writes four iterations out")
-        return int(most.to_python()) + 1
+        step = max(1, int(distances.get_stride(0).to_python()))   # 0 of a loop that runs once
+        return int(most.to_python()) // step + 1
 
     def serial(self, statement: str, words: Sequence[str], where: str) -> None:
         self.position(statement, words[0], where)

@@ -77,6 +77,27 @@ def read_map(text: str) -> isl.UnionMap:
                          hint="for instance [n] -> { S0[i, j] -> [j, i]; S1[i] -> [i, 0] }") from None
 
 
+def read_relation(text: str, what: str) -> isl.Map | None:
+    """A relation without names of tuples; a set is one from nothing.  None where the text is neither.
+
+    Raises
+    ------
+    BudgetExceededError : isl cannot read it within the budget.
+    """
+    if _unbalanced(text):
+        return None
+    readers = (isl.Map.read_from_str, lambda context, own: isl.Map.from_range(isl.Set.read_from_str(context, own)))
+    for read in readers if "->" in text.partition("{")[2] else readers[1:]:
+        try:
+            found = _read_in_budget(what, read, text)
+        except isl.Error:
+            continue
+        for side in (isl.dim_type.in_, isl.dim_type.out):
+            found = found.reset_tuple_id(side) if found.has_tuple_id(side) else found
+        return found
+    return None
+
+
 def _read_in_budget(what: str, read: Callable[[isl.Context, str], Value], text: str) -> Value:
     """What isl reads."""
     if (wide := _TUPLE.search(text)) is not None:

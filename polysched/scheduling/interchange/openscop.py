@@ -7,6 +7,7 @@ import islpy as isl
 from polysched.errors import UsageError
 from polysched.scheduling.interchange.dates import dates_of
 from polysched.scop.openscop import OpenScopRegion, OpenScopStatement, begins_as_openscop, openscop_text, regions_of
+from polysched.scop.points import point_in_words
 from polysched.scop.scop import Scop, Statement
 
 
@@ -66,4 +67,4 @@ def require_same_iterations(what: str, domain: isl.Set, own: Statement, scop: Sc
     for part, where in ((domain.subtract(known), f"the {what}"), (known.subtract(domain), "the program")):
         if not part.is_empty():
             raise UsageError(f"the {what} has other iterations of {own.name}", where=scop.name,
-                             witness=f"{part.sample_point()} is only in {where}")
+                             witness=f"{point_in_words(part, own.name)} is only in {where}")

@@ -6,7 +6,8 @@ Rewrite:  total = load(x) + load(y)         ->   for p in range(cdiv(n, 64)):
                                                        out[p * 64 + lane] = x[p * 64 + lane] + y[p * 64 + lane]
 
 Tiles that only load and add are inlined where they are used; sums, products, what loops carry, and functions that are
-used twice become arrays with one tile per program.
+used twice become arrays with one tile per program.  Loops over the same lanes are joined where each lane has only to do
+with itself.
 """
 
 from __future__ import annotations
@@ -14,16 +15,18 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import field
+from dataclasses import field, replace
 
 from polysched.records import dataclass
 from polysched.scop.block_frontend.block_source import BlockSource
 from polysched.scop.block_frontend.element_types import ElementType, joined, resolved, text_of
 from polysched.scop.block_frontend.expressions import Expressions
+from polysched.scop.block_frontend.lane_nests import LaneNest, joined_bodies
 from polysched.scop.block_frontend.operators import comparison
 from polysched.scop.block_frontend.tiles import Block, Fill, Index, Kind, Site, Tile, broadcast, number
 
 INDENT = "    "
+INDENT_WIDTH = len(INDENT)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -60,6 +63,7 @@ class _Translation:
     carried: dict[str, str] = field(default_factory=dict)
     taken: set[str] = field(default_factory=set)
     depth: int = 0
+    nest: LaneNest | None = None
 
     def __post_init__(self) -> None:
         self.taken = {*self.source.arguments, *self.source.used, *self.source.assigned, "np"}
@@ -247,7 +251,24 @@ class _Translation:
     def each(self, shape: tuple[int, ...], lane: Callable[[Index], None]) -> None:
         """Loops over the lanes of a shape."""
         names = tuple("0" if edge == 1 else self.fresh("lane") for edge in shape)
+        first, looped = len(self.lines), sum(edge != 1 for edge in shape)
         self._nested([(n, e) for n, e in zip(names, shape, strict=True) if e != 1], lambda: lane(names))
+        nest = LaneNest(first=first, depth=self.depth, shape=shape, names=names,
+                        body=tuple(line[INDENT_WIDTH * (self.depth + looped):] for line in self.lines[first + looped:]))
+        if looped and self.nest is not None and self.nest.end == first and self.nest.depth == self.depth:
+            nest = self._joined(self.nest, nest)
+        self.nest = replace(nest, end=len(self.lines)) if looped else None
+
+    def _joined(self, before: LaneNest, nest: LaneNest) -> LaneNest:
+        """The lines of a nest inside the one right before it, where each lane has only to do with itself."""
+        own = [*(self.ids[k] for k in sorted(self.ids)), *before.names]
+        body = joined_bodies(before, nest, frozenset(self.temporaries), own)
+        if body is None:
+            return nest
+        heads = sum(name != "0" for name in before.names)
+        del self.lines[before.first + heads:]
+        self.lines += [INDENT * (before.depth + heads) + line for line in body]
+        return replace(before, body=body)
 
     def _nested(self, loops: list[tuple[str, int]], body: Callable[[], None]) -> None:
         if not loops:

@@ -20,11 +20,12 @@ from polysched.scop.c_frontend.text.implicit_int import declare_parameters, with
 from polysched.scop.c_frontend.text.preprocess import SourceFile, check_syntax
 from polysched.scop.c_frontend.text.regions import TextRegion
 from polysched.scop.c_frontend.text.suffixes import without_suffixes
+from polysched.scop.c_frontend.text.typeofs import UNKNOWN
 
 # Types that C compilers know without a declaration and the parser does not.
 PRELUDE = ('# 1 "<built-in>"\n'
            "typedef float _Float16; typedef float __bf16; typedef double _Float64; typedef float _Float32;"
-           " typedef char *__builtin_va_list;\n")
+           f" typedef char *__builtin_va_list; typedef int {UNKNOWN};\n")
 BUILT_IN_TYPES = ("_Float16", "__bf16", "_Float32", "_Float64")
 LOOPS = (c_ast.For, c_ast.While, c_ast.DoWhile)
 _Copied = TypeVar("_Copied")

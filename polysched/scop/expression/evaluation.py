@@ -10,7 +10,7 @@ import islpy as isl
 from polysched.errors import UsageError
 from polysched.records import dataclass
 from polysched.scop.body import Load
-from polysched.scop.construction import functions, values
+from polysched.scop.construction import divisions, functions, values
 from polysched.scop.construction.values import CannotExpress, Value
 from polysched.scop.dtypes import BOOL, INT64, DType
 from polysched.scop.expression.tensors import (
@@ -84,7 +84,7 @@ def _operation(op: str, operands: list[Value], scope: Scope) -> Value:
         return values.compare(op, left, right)
     if op in ("&", "|", "^", "<<", ">>"):
         return functions.bitwise(op, left, right)
-    others = {"/": values.divide, "//": functions.floor_divide, "%": functions.modulo, "**": functions.power}
+    others = {"/": values.divide, "//": divisions.floor_divide, "%": divisions.modulo, "**": functions.power}
     result = others[op](left, right)
     return scope.quotient(op, result, left, right) if op in ("//", "%") else result
 

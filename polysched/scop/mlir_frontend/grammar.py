@@ -7,13 +7,14 @@ from collections.abc import Callable, Collection, Mapping
 from copy import copy
 from typing import Any
 
-from polysched.errors import SourceSyntaxError
+from polysched.errors import SourceLocation, SourceSyntaxError
 from polysched.scop.mlir_frontend.attributes import read_attribute, read_attributes, read_type, result_types
 from polysched.scop.mlir_frontend.operations import Block, Operation, walk
 from polysched.scop.mlir_frontend.words import Words
 
 READ = "func, affine, arith, math and memref"
 _FUNCTION = re.compile(r"func\.func\s+(?:private\s+|public\s+|nested\s+)?@([\w$.]+|\"[^\"]*\")")
+_INSIDE = re.compile(rf"(?:^|[{{}}]|\n)[ \t]*{_FUNCTION.pattern}(?=[^\n]*\{{)")
 _BESIDE = re.compile(r"memref\.global$|(?!(?:func|affine|scf|cf|arith|math|memref)\.)\w+\.")
 """What stands beside functions: no operation of those that are read, and none of loops."""
 _NOW = {"func": "func.func", "constant": "arith.constant", "load": "memref.load", "store": "memref.store",
@@ -74,7 +75,7 @@ class Grammar:
         """
         words = self.words
         if words.kind == "word" and words.word not in self.forms and _BESIDE.match(words.word):
-            words.pass_lines()
+            self._pass_by()
             return ()
         before = copy(words)
         try:
@@ -87,6 +88,19 @@ class Grammar:
             words.go_back(before)
             words.pass_lines()
             return ()
+
+    def _pass_by(self) -> None:
+        """Pass an operation of another dialect; functions with a body inside of it are kept in `refused`."""
+        words = self.words
+        around, line, begin = words.word, words.line, words.at
+        words.pass_lines()
+        passed = words.text[begin:words.at if words.word else len(words.text)]
+        for function in _INSIDE.finditer(passed):
+            name = apart(function[1].strip('"'), self.refused)
+            self.refused[name] = SourceSyntaxError(
+                f"a function stands inside {around}, which is not read", witness=f"@{name}",
+                where=SourceLocation(words.path, line + passed.count("\n", 0, function.start(1))),
+                hint="move it into the module around")
 
     def operation(self) -> Operation:
         """One operation."""

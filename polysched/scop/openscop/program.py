@@ -21,6 +21,7 @@ from polysched.scop.openscop.naming import WORDS, with_names
 from polysched.scop.openscop.region import OpenScopRegion, OpenScopStatement
 from polysched.scop.openscop.scoplib import regions_of
 from polysched.scop.plain_c import c_expression, expression_in_c
+from polysched.scop.points import isl_value, point_in_words
 from polysched.scop.scop import AccessKind, Scop
 
 _OUT, _IN = isl.dim_type.out, isl.dim_type.in_
@@ -183,12 +184,13 @@ class _Writer:
         for dimension in range(elements.dim(_OUT)):
             if not _has_ends(elements, dimension):
                 raise UnsupportedScopError(f"{array} is accessed without end", where=self.path,
-                                           witness=f"dimension {dimension} of {elements}",
+                                           witness=f"subscript {dimension + 1} has no least or no greatest value",
                                            hint="give each loop both bounds")
             least = elements.dim_min(dimension)
             if least.nonneg_set().is_empty():
+                below = elements.upper_bound_val(_OUT, dimension, isl_value(-1))
                 raise UnsupportedScopError(f"{array} is accessed below its first element", where=self.path,
-                                           witness=f"dimension {dimension} begins at {least}",
+                                           witness=point_in_words(below, array, "]["),
                                            hint="move the subscripts")
             last = elements.dim_max(dimension).coalesce()
             if last.n_piece() == 1:
@@ -208,7 +210,7 @@ class _Writer:
             own = statement.scattering.intersect_domain(statement.domain.intersect_params(self.region.context))
             if not own.is_single_valued():
                 raise UnsupportedScopError(f"statement {position + 1} of the OpenScop region has instances with "
-                                           "several dates", where=self.path, witness=str(own),
+                                           "several dates", where=self.path, witness=_dates_of_one(own, position),
                                            hint="give each dimension of the scattering one value")
             for dimension in range(own.dim(_OUT), depth):
                 own = own.insert_dims(_OUT, dimension, 1).fix_val(_OUT, dimension, isl.Val.zero(own.get_ctx()))
@@ -226,7 +228,9 @@ class _Writer:
         for dimension in range(domain.dim(isl.dim_type.set)):
             if not _has_ends(domain, dimension):
                 raise UnsupportedScopError(f"statement {number} of the OpenScop region runs without end",
-                                           where=self.path, witness=str(domain), hint="give each loop both bounds")
+                                           where=self.path,
+                                           witness=f"iterator {dimension + 1} has no least or no greatest value",
+                                           hint="give each loop both bounds")
 
     def _nodes(self, node: isl.AstNode, depth: int, values: dict[str, str]) -> None:
         kind = node.get_type()
@@ -284,6 +288,15 @@ class _Writer:
         self._line(indent + _replaced(body if body.endswith((";", "}")) else f"{body};",
                                       dict(zip(iterators, given, strict=True))))
         self.bodies[len(self.lines)] = position
+
+
+def _dates_of_one(dates: isl.Map, position: int) -> str:
+    """An instance with two dates, statements numbered from one."""
+    pairs, depth = dates.flat_range_product(dates), dates.dim(_OUT)
+    same = isl.Map.universe(pairs.get_space())
+    for dimension in range(depth):
+        same = same.equate(_OUT, dimension, _OUT, depth + dimension)
+    return point_in_words(pairs.subtract(same).domain(), f"S{position + 1}")
 
 
 def _has_ends(points: isl.Set, dimension: int) -> bool:

@@ -40,7 +40,11 @@ function stop() {
   byId("play").textContent = "play";
 }
 
-function thickened() {   // a thin line is hard to hit with a finger
+function prepared() {
+  // a wide drawing scrolls on a phone, where it would be too small to read
+  for (const svg of document.querySelectorAll(".drawing svg"))
+    svg.style.setProperty("--natural", `${svg.getAttribute("width")}px`);
+  // a thin line is hard to hit with a finger
   for (const arrow of document.querySelectorAll("svg [data-from]:not(.hit)")) {
     const hit = arrow.cloneNode(false);
     hit.classList.add("hit");
@@ -85,7 +89,7 @@ function pointed(event) {
 }
 
 function begin() {
-  thickened();
+  prepared();
   tilesShown();
   const drawing = document.querySelector(".drawing");
   if (drawing) for (const kind of ["pointerover", "click"]) drawing.addEventListener(kind, pointed);

@@ -72,7 +72,7 @@ function draw() {
   svg.setAttribute("viewBox", `0 0 ${size} ${size}`);
   svg.setAttribute("width", size);
   svg.setAttribute("height", size);
-  thickened();
+  prepared();
   tilesShown();
 }
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from polysched.scop.body import Call, Cast
-from polysched.scop.construction import functions, values
+from polysched.scop.construction import divisions, functions, values
 from polysched.scop.construction.values import CannotExpress, Value
 from polysched.scop.dtypes import BOOL, FLOAT64, INT8, INT64
 
@@ -50,7 +50,7 @@ def _reciprocal(value: Value) -> Value:
     counted = _counted(value)
     if not counted.dtype.is_integer:
         return values.divide(values.number(1), counted)
-    return functions.truncated_quotient(values.cast(values.number(1), counted.dtype), counted)
+    return divisions.truncated_quotient(values.cast(values.number(1), counted.dtype), counted)
 
 
 def _sign(value: Value) -> Value:
@@ -69,15 +69,15 @@ UFUNC_NAMES = ("sqrt", "cbrt", "exp", "exp2", "expm1", "log", "log2", "log10", "
 ELEMENTWISE: dict[Any, Callable[..., Value]] = {
     **{getattr(np, name): _numpy_function(name) for name in UFUNC_NAMES},
     **{getattr(np, name): _same_for_integers(name) for name in ("floor", "ceil", "trunc")},
-    np.fmod: lambda a, b: _of_integers_or_floats("fmod", functions.truncated_remainder, a, b),
+    np.fmod: lambda a, b: _of_integers_or_floats("fmod", divisions.truncated_remainder, a, b),
     np.fmin: lambda a, b: _of_integers_or_floats("fmin", partial(values.extremum, "min"), a, b),
     np.fmax: lambda a, b: _of_integers_or_floats("fmax", partial(values.extremum, "max"), a, b),
     np.add: lambda a, b: values.arithmetic("+", a, b),
     np.subtract: lambda a, b: values.arithmetic("-", a, b),
     np.multiply: lambda a, b: values.arithmetic("*", a, b),
     np.divide: values.divide,
-    np.floor_divide: functions.floor_divide,
-    np.mod: functions.modulo,
+    np.floor_divide: divisions.floor_divide,
+    np.mod: divisions.modulo,
     np.power: functions.power,
     np.negative: values.negate,
     np.square: lambda a: values.arithmetic("*", _counted(a), _counted(a)),

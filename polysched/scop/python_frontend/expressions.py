@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from polysched.records import dataclass
-from polysched.scop.construction import functions, values
+from polysched.scop.construction import divisions, functions, values
 from polysched.scop.construction.quotients import with_bounded_quotient
 from polysched.scop.construction.values import CannotExpress, Value
 from polysched.scop.dtypes import INT64
@@ -39,8 +39,8 @@ BINARY: dict[type[ast.operator], Callable[[Value, Value], Value]] = {
     ast.Sub: lambda a, b: values.arithmetic("-", a, b),
     ast.Mult: lambda a, b: values.arithmetic("*", a, b),
     ast.Div: values.divide,
-    ast.FloorDiv: functions.floor_divide,
-    ast.Mod: functions.modulo,
+    ast.FloorDiv: divisions.floor_divide,
+    ast.Mod: divisions.modulo,
     ast.Pow: functions.power,
     ast.BitAnd: lambda a, b: functions.bitwise("&", a, b),
     ast.BitOr: lambda a, b: functions.bitwise("|", a, b),

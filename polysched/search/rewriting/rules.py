@@ -2,7 +2,8 @@
 
 A rule sees one stage and what it reads.  `ORDER` rules only move or copy values: every element is computed by the same
 operations in the same order.  `ROUNDING` rules are equalities of a commutative ring: exact for integers that wrap, and
-for floats within the bound of `rewriting.errors`.  They are taken where floats may be rounded in another order.
+for floats within the bound of `rewriting.errors`.  They are taken where floats may be rounded in another order, and
+hold for finite values alone: `inf * 2 - inf * 1` is no number, and `inf * (2 - 1)` is infinite.
 
 Source: M. Steuwer, C. Fensch, S. Lindley, C. Dubach, "Generating Performance Portable Code using Rewrite Rules",
 ICFP 2015, section 3 (split and join, map fusion, reduction splits).
@@ -46,7 +47,7 @@ class Keeps(Enum):
     """What a rule keeps beside the value in exact arithmetic."""
 
     ORDER = "every operation and its order"
-    ROUNDING = "the value up to rounding"
+    ROUNDING = "the value up to rounding, of finite numbers"
 
 
 @dataclass(frozen=True)
@@ -152,7 +153,10 @@ def split_reduction(stage: Tensor) -> Iterator[Tensor]:
 
 
 def factor_out(stage: Tensor) -> Iterator[Tensor]:
-    """`sum(a * b[k])` -> `a * sum(b[k])`: what a sum does not move leaves it; and `a * x + a * y` -> `a * (x + y)`."""
+    """`sum(a * b[k])` -> `a * sum(b[k])`: what a sum does not move leaves it; and `a * x + a * y` -> `a * (x + y)`.
+
+    A sum of no floats is 0 whatever `a` is, which may be infinite or no number: its extents have to be known.
+    """
     found = plain_sum(stage)
     return _out_of_a_sum(stage, found) if found is not None else _common_factors(stage)
 
@@ -161,11 +165,15 @@ def _out_of_a_sum(stage: Tensor, found: Reduction) -> Iterator[Tensor]:
     assert stage.definition is not None
     parts = factors(found.operand)
     moving, still = _parted(parts, found.axes)
-    if still and moving and of_one_type(parts):
+    if still and moving and of_one_type(parts) and (not stage.dtype.is_float or all(map(_is_never_empty, found.axes))):
         used = _axes_of(moving)
         axes = [a for a in stage.definition.axes if a in used]
         total = stage_over(f"{stage.name}_sum", axes, sum_over(product(moving), over=found.axes))
         yield _same_axes(stage, product([*still, Read(total, tuple(axes))]))
+
+
+def _is_never_empty(axis: Axis) -> bool:
+    return (constant_extent(axis) or 0) > 0
 
 
 def _common_factors(stage: Tensor) -> Iterator[Tensor]:

@@ -18,7 +18,7 @@ from polysched.scop.body import Call, walk
 from polysched.tensorize.description.contraction import Contraction
 from polysched.tensorize.description.contraction_value import evaluate_contraction
 from polysched.tensorize.description.derivation import derive
-from polysched.tensorize.description.field_proof import same_function
+from polysched.tensorize.description.field_proof import differing_element
 from polysched.tensorize.description.host_execution import run_on_host
 from polysched.tensorize.description.inputs import Filling, Operands, first_difference, operands_of
 from polysched.tensorize.description.python_emulator import MOST_ASSIGNMENTS, emulated, run_emulated
@@ -68,7 +68,7 @@ def agree(text: str, *, trials: int = HOST_TRIALS, steps: int = EMULATED_STEPS, 
     UndefinedDescriptionError : some operands make it do what C leaves undefined; the witness is the sub-expression.
     """
     semantics = parse(text)
-    contraction = derive(semantics)
+    contractions = _contractions(semantics)
     sizes = dict(zip(semantics.sizes, ODD_SIZES, strict=False))
     emulator = emulated(text)
     cost = _affordable(semantics, sizes)
@@ -85,10 +85,11 @@ def agree(text: str, *, trials: int = HOST_TRIALS, steps: int = EMULATED_STEPS, 
         counted["emulator"] += once
         found += [_compared(semantics, _row(host, t), out, "the Python emulator", filling.value)
                   for t, out in enumerate(one_by_one)]
-        if filling is Filling.EXACT or not _rounds_anew(contraction):
-            counted["contraction"] += trials
-            evaluated = evaluate_contraction(semantics, contraction, rows, sizes)
-            found.append(_compared(semantics, host, evaluated, "the contraction", filling.value))
+        for contraction in contractions:
+            if filling is Filling.EXACT or not _rounds_anew(contraction):
+                counted["contraction"] += trials
+                evaluated = evaluate_contraction(semantics, contraction, rows, sizes)
+                found.append(_compared(semantics, host, evaluated, "the contraction", filling.value))
     return Agreement(name=semantics.name, host=trials * len(Filling), **counted,
                      difference=next(filter(None, found), ""))
 
@@ -102,18 +103,24 @@ def require_agreement(text: str) -> Agreement:
     SourceSyntaxError : the readings differ, or the contraction is another function; see `agree`.
     """
     semantics = parse(text)
-    contraction = derive(semantics)
     sizes = dict(zip(semantics.sizes, ODD_SIZES, strict=False))
     _affordable(semantics, sizes)
-    if not same_function(semantics, contraction, sizes=sizes):
+    differing = [differing_element(semantics, c, sizes=sizes) for c in _contractions(semantics)]
+    if differ := next(filter(None, differing), ""):
         raise SourceSyntaxError("the text is not one loop nest around one update, nor stages one behind the other",
-                                where=semantics.name,
-                                hint="each input element pair contributes once to the output element")
+                                where=semantics.name, witness=f"as one of these it gives {differ} another value",
+                                hint="each element that is written gets all of its updates in one nest; others are "
+                                "written to operands of their own")
     found = agree(text)
     if found.difference:
         raise SourceSyntaxError("the readings of the text disagree", where=semantics.name, witness=found.difference,
                                 hint="say it in simpler words; which reading is right, the manual says")
     return found
+
+
+def _contractions(semantics: Semantics) -> tuple[Contraction, ...]:
+    """What the matcher reads: sums in one form and, where it is another, as the text writes them."""
+    return tuple(dict.fromkeys(derive(semantics, as_written=way) for way in (False, True)))
 
 
 def _written(semantics: Semantics) -> list[str]:

@@ -11,12 +11,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 
-from polysched.errors import SourceSyntaxError
+from polysched.errors import BudgetExceededError, SourceSyntaxError
 from polysched.records import dataclass
-from polysched.scop.body import Binary, Cast, Expr, Literal, Load, rebuild, walk
+from polysched.scop.body import Binary, Cast, Expr, Literal, Load, rebuild, rebuild_shared, walk, written_out
 from polysched.scop.dtypes import DType
 from polysched.tensorize.description.contraction import Dimension, Result, Stage
 from polysched.tensorize.description.semantics import Affine, Element, Item, Local, Loop, Semantics, Update, Variable
+from polysched.tensorize.limits import LIMITS
+
+MOST_NODES = LIMITS.most_value_nodes
 
 
 @dataclass(frozen=True)
@@ -169,7 +172,12 @@ class _State:
             reads.update(dict.fromkeys(inner))
             return found
 
-        new = rebuild(update.value, value)
+        new = rebuild_shared(update.value, value)
+        if written_out(new) > MOST_NODES:
+            raise BudgetExceededError(
+                f"written out, what is assigned to {update.target} has more than {MOST_NODES} operations",
+                witness="branches and locals one behind the other that read their own value several times",
+                hint="describe a part of them as an instruction of its own, or use fewer of them")
         loaded = {x.reference for x in walk(new) if isinstance(x, Load)}
         self.known[update.target] = (new, tuple(e for e in reads if str(e) in loaded))
         self.dtypes[update.target] = update.dtype

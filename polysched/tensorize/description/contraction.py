@@ -129,7 +129,8 @@ class Contraction:
     output : the written element, in terms of the dimensions.
     inputs : the elements read besides the output itself, each once, in order of appearance.
     update : new value of the output; reads the output by `Load(str(output))`.
-    accumulates : the old value of the output counts; otherwise the update does not read it, or sums from zero.
+    accumulates : the old value of the output counts, for itself or another result; otherwise no update reads it, or it
+        is a sum from zero.
     finish : name of the function that ends the sum (saturation), or None.
     limits : the parts of the sum that are cut on their way.
     scale : name of the operand that the old value of the output is multiplied by ahead of the sum (BLAS's beta), or "".
@@ -213,7 +214,8 @@ class Contraction:
     def kinds(self) -> frozenset[Kind]:
         """What a reader of this value has to handle, or refuse."""
         arrays = [e.array for e in (self.output, *(r.output for r in self.others), *self.inputs)]
-        overwrites = not self.accumulates or not all(r.reads_itself for r in self.others)
+        old = {e for r in self.results for e in r.reads}
+        overwrites = not self.accumulates or not all(r.output in old for r in self.others)
         found = {Kind.OVERWRITES: overwrites, Kind.SEVERAL_RESULTS: bool(self.others), Kind.TABLE: bool(self.tables),
                  Kind.READ_TWICE: len(set(arrays)) < len(arrays), Kind.STAGES: not self.whole,
                  Kind.TRIANGLE: not all(d.is_box for s in self.stages for d in (*s.dimensions, *self.dimensions))}

@@ -193,7 +193,7 @@ class _Machine:
         name = table_of(e)
         flat: Any = 0
         for index, extent in zip(subscripts, self.shapes[name], strict=True):
-            flat = flat * extent + index.astype(np.int64)
+            flat = flat * extent + np.clip(index.astype(np.int64), 0, extent - 1)   # of a choice that is not taken
         row = np.arange(self.trials).reshape(-1, 1)
         return np.asarray(self.memory[name][row, np.broadcast_to(flat, (self.trials, flat.shape[1]))])
 

@@ -21,18 +21,23 @@ from polysched.tensorize.description.blocks import Block, Blocks, blocks_of, dim
 from polysched.tensorize.description.contraction import Contraction, Limit, Result
 from polysched.tensorize.description.exact_arithmetic import FUNCTIONS, Ideal
 from polysched.tensorize.description.intervals import Interval, interval, unwrapped, wraps
-from polysched.tensorize.description.semantics import Element, Loop, Semantics
+from polysched.tensorize.description.semantics import Affine, Element, Loop, Semantics
+from polysched.tensorize.description.sums import in_loops, without_second_names
 
 
 @lru_cache(maxsize=512)
-def derive(semantics: Semantics) -> Contraction:
+def derive(semantics: Semantics, *, as_written: bool = False) -> Contraction:
     """The contraction of an instruction.
+
+    Parameters
+    ----------
+    as_written : sums that the text writes out, and choices between a sum and its old value, are no loops and addends.
 
     Raises
     ------
     SourceSyntaxError : the text writes nothing, or reads a local that has no value.
     """
-    blocks = blocks_of(semantics)
+    blocks = _blocks(semantics, as_written)
     writing = [b for b in blocks.blocks if any(r.output.array in _operands(semantics) for r in b.results)]
     if not writing:
         raise SourceSyntaxError("the text of an intrinsic writes an operand", where=semantics.name,
@@ -46,6 +51,14 @@ def derive(semantics: Semantics) -> Contraction:
     last = writing[-1]
     return replace(_of_one_block(semantics, last), whole=False, in_order=False, finish=None,
                    update=last.results[0].update, stages=stages, locals=expanded)
+
+
+@lru_cache(maxsize=512)
+def _blocks(semantics: Semantics, as_written: bool = False) -> Blocks:
+    """The blocks of a text, with the sums in one form."""
+    read = blocks_of(replace(semantics, body=without_second_names(semantics.body)))
+    return read if as_written else Blocks(
+        tuple(made for block in read.blocks for made in in_loops(semantics, block)), read.locals)
 
 
 def _operands(semantics: Semantics) -> frozenset[str]:
@@ -75,7 +88,7 @@ def _of_one_block(semantics: Semantics, block: Block) -> Contraction:
     return Contraction(
         dimensions=tuple(map(dimension, block.loops)), output=first.output, output_dtype=first.output_dtype,
         inputs=tuple(reads), input_dtypes=_dtypes(semantics, reads), update=ideal_of(body),
-        accumulates=first.reads_itself, finish=finish or None,
+        accumulates=any(first.output in r.reads for r in block.results), finish=finish or None,
         traits=_traits([r.update for r in block.results], finish),
         others=tuple(replace(r, update=ideal_of(r.update)) for r in others),
         rounds_anew=bool(first.output_dtype.is_float and descending) or any(map(_result_rounds_anew, block.results)),
@@ -104,14 +117,28 @@ def _cleared(semantics: Semantics, rest: tuple[Block, ...]) -> Contraction | Non
             or last.output.array not in _operands(semantics):
         return None
     cleared, added = ({loop.name: dimension(loop) for loop in b.loops} for b in (start, add))
-    if cleared.keys() != last.output.names or any(added.get(n) != d for n, d in cleared.items()):
+    if cleared.keys() != last.output.names or any(added.get(n) != d for n, d in cleared.items()) \
+            or not _all_added_to(add):
         return None
     return replace(_of_one_block(semantics, add), accumulates=False)
 
 
+def _all_added_to(block: Block) -> bool:
+    """Whether each loop of a sum has an iteration wherever it stands: else an element may only be cleared."""
+    extents = {loop.name: loop.extent for loop in block.loops}
+    for loop in block.loops:
+        if loop.upper is None and isinstance(loop.extent, str):
+            continue
+        length = (loop.upper or Affine((), int(loop.extent))).plus(loop.lower, -1)
+        least = [c * (int(extents[n]) - 1) for n, c in length.terms if c < 0]
+        if length.constant + sum(least) < 1:
+            return False
+    return True
+
+
 def _dtypes(semantics: Semantics, elements: dict[Element, None]) -> tuple[DType, ...]:
     known = {o.name: o.dtype for o in semantics.operands}
-    loaded = {v.name: v.dtype for v, _ in blocks_of(semantics).locals.values()}
+    loaded = {v.name: v.dtype for v, _ in _blocks(semantics).locals.values()}
     return tuple((known | loaded)[e.array] for e in elements)
 
 
@@ -245,7 +272,7 @@ def _of_floats(semantics: Semantics, core: Block, last: Result) -> Contraction:
     """Sums of floats over locals: over numbers without rounding they are one sum, which `same_function` proves."""
     (own,) = core.results
     update = _in_place(ideal_of(own.update), own, Load(str(last.output), last.output_dtype))
-    calls = [r.update for b in blocks_of(semantics).blocks for r in b.results]
+    calls = [r.update for b in _blocks(semantics).blocks for r in b.results]
     return _contraction(semantics, core.loops, own, last, update=update, traits=_traits(calls), rounds_anew=True)
 
 

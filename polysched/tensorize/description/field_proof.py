@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from polysched.errors import SourceSyntaxError
-from polysched.scop.body import Binary, Call, Cast, Expr, IteratorRef, Literal, Load, Unary, children
+from polysched.scop.body import Binary, Call, Cast, Expr, IteratorRef, Literal, Load, Select, Unary, children
 from polysched.tensorize.description.contraction import Contraction, Dimension, Result, Stage
 from polysched.tensorize.description.derivation import ideal_of
 from polysched.tensorize.description.exact_arithmetic import FUNCTIONS, Ideal
@@ -27,7 +27,13 @@ Initial: TypeAlias = Callable[[Key], int]
 
 def same_function(semantics: Semantics, contraction: Contraction, *, seed: int = 0,
                   sizes: Mapping[str, int] | None = None) -> bool:
-    """Whether the exact text, without its rounding, computes the contraction (one Schwartz-Zippel trial).
+    """Whether the exact text, without its rounding, computes the contraction (one Schwartz-Zippel trial)."""
+    return not differing_element(semantics, contraction, seed=seed, sizes=sizes)
+
+
+def differing_element(semantics: Semantics, contraction: Contraction, *, seed: int = 0,
+                      sizes: Mapping[str, int] | None = None) -> str:
+    """An element of which the contraction has another value than the exact text, without its rounding; "" for none.
 
     Raises
     ------
@@ -55,10 +61,12 @@ def same_function(semantics: Semantics, contraction: Contraction, *, seed: int =
     else:
         for stage in _scaling(contraction):
             machine.stage(stage, ideal, initial)
-        cleared = contraction.output.array if not contraction.accumulates else ""
+        begun = not contraction.accumulates and contraction.results[0].reads_itself   # with a sum from zero
+        cleared = contraction.output.array if begun else ""
         machine.stage(Stage(contraction.dimensions, contraction.results), ideal,
                       lambda k: 0 if k[0] == cleared else initial(k))
-    return {k: v for k, v in exact.items() if k[0] in operands} == {k: v for k, v in ideal.items() if k[0] in operands}
+    differ = sorted(k for k in exact.keys() | ideal.keys() if k[0] in operands and exact.get(k) != ideal.get(k))
+    return "".join(f"{array}{''.join(f'[{n}]' for n in at)}" for array, at in differ[:1])
 
 
 def _scaling(contraction: Contraction) -> Iterator[Stage]:
@@ -123,8 +131,7 @@ class _Field:
             case IteratorRef():
                 return at[e.name]
             case Literal():
-                whole = math.isfinite(e.value) and int(e.value) == e.value
-                return int(e.value) % PRIME if whole else _unknown(repr(e.value), ())
+                return _number(e)
             case Cast():
                 return below(e.operand)
             case Unary(op="-"):
@@ -132,6 +139,9 @@ class _Field:
             case Binary(op="+" | "-" | "*"):
                 a, b = below(e.left), below(e.right)
                 return (a + b if e.op == "+" else a - b if e.op == "-" else a * b) % PRIME
+            case Select():   # of numbers a condition is 0 or 1: what holds for this sum holds for the choice
+                condition = _unknown("condition", (below(e.condition),))
+                return (condition * below(e.then) + (1 - condition) * below(e.otherwise)) % PRIME
             case Call() if e.function in FUNCTIONS:
                 return self.call(e, below)
         name = e.op if isinstance(e, Unary | Binary) else e.function if isinstance(e, Call) else type(e).__name__
@@ -153,6 +163,11 @@ def points_of(dimensions: Sequence[Dimension], sizes: Mapping[str, int]) -> Iter
     for at in points_of(outer, sizes):
         for i in last.values(at, sizes):
             yield {**at, last.name: i}
+
+
+def _number(e: Literal) -> int:
+    whole = math.isfinite(e.value) and int(e.value) == e.value
+    return int(e.value) % PRIME if whole else _unknown(repr(e.value), ())
 
 
 def _key(element: Element, values: Mapping[str, int]) -> Key:

@@ -151,6 +151,7 @@ class Intrinsic:
     temporaries : registers that the template needs beside those of the operands.
     library : True for a function that is called with pointers, sizes and strides.
     any_order : the manual leaves open in which order floats are added; the text has one of the orders.
+    as_written : what is matched keeps sums that the text writes out instead of making loops of them.
     """
 
     name: str
@@ -166,6 +167,7 @@ class Intrinsic:
     temporaries: int = 0
     library: bool = False
     any_order: bool = False
+    as_written: bool = False
 
     def __post_init__(self) -> None:
         named, declared = [o.name for o in self.operands], [v.name for v in self.parsed.operands]
@@ -188,7 +190,13 @@ class Intrinsic:
     @cached_property
     def contraction(self) -> Contraction:
         """What the matcher compares."""
-        return derive(self.parsed)
+        return derive(self.parsed, as_written=self.as_written)
+
+    @cached_property
+    def other_form(self) -> Intrinsic | None:
+        """The same instruction with the sums that its text writes out as they stand; None where it writes none out."""
+        other = replace(self, as_written=True)
+        return None if self.as_written or other.contraction == self.contraction else other
 
     def on(self, target: Target) -> Intrinsic:
         """The instruction with the costs of a machine: full vectors issue as slowly as multiply-adds on them do."""
@@ -261,4 +269,4 @@ class _OneResult(Intrinsic):
     @cached_property
     def contraction(self) -> Contraction:
         """The result alone."""
-        return derive(self.parsed).alone(self.number)
+        return derive(self.parsed, as_written=self.as_written).alone(self.number)

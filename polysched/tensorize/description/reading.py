@@ -20,7 +20,7 @@ from polysched.scop.c_frontend.declarations.literals import literal
 from polysched.scop.dtypes import INT32, DType, promote, usual_conversion
 from polysched.tensorize.description.branches import Branch, chosen
 from polysched.tensorize.description.exact_arithmetic import FUNCTIONS
-from polysched.tensorize.description.intervals import interval
+from polysched.tensorize.description.known_values import KnownValues
 from polysched.tensorize.description.semantics import (
     TYPES,
     Affine,
@@ -92,6 +92,7 @@ class _Reader:
         self.loops: list[Loop] = []          # around what is being read, outermost first
         self.elements: dict[str, Element] = {}
         self.taken: set[str] = set()         # names that are in no text
+        self.known = KnownValues()
 
     def read(self) -> Semantics:
         declaration = self.function.decl
@@ -167,8 +168,9 @@ class _Reader:
         condition = self.arithmetic(self.expression(node.cond), node)
         around = dict(self.variables)
         ways = []
-        for way in (node.iftrue, node.iffalse):
-            ways.append(() if way is None else self.items(way))
+        for way, holds in ((node.iftrue, True), (node.iffalse, False)):
+            with self.known.where(condition, holds, self.around):
+                ways.append(() if way is None else self.items(way))
             self.variables = dict(around)
         return chosen(Branch(condition, self.read_by(condition), *ways), lambda why: refuse(why, node), self.fresh)
 
@@ -192,7 +194,14 @@ class _Reader:
         value = self.converted(self.expression(initial), variable.dtype, initial)
         if variable.shape and not (isinstance(value, Cast | Literal) and _is_zero(value)):
             raise refuse("an array of locals starts from zero or nothing", node, "assign its elements in a loop")
-        return Local(variable, value, self.read_by(value))
+        local = Local(variable, value, self.read_by(value))
+        self.known.declared(local, self.around)
+        return local
+
+    @property
+    def around(self) -> tuple[str, ...]:
+        """Names of the loops around what is being read."""
+        return tuple(loop.name for loop in self.loops)
 
     def loop(self, node: c_ast.For) -> Loop:
         try:
@@ -252,6 +261,7 @@ class _Reader:
             old = Load(str(target), variable.dtype)
             value = self.operation(node.op[:-1], old, value, node)
         value = self.converted(value, variable.dtype, node)
+        self.known.assigned(target.array)
         return Update(target, variable.dtype, value, self.read_by(value))
 
     def is_operand(self, variable: Variable) -> bool:
@@ -324,8 +334,11 @@ class _Reader:
             case c_ast.BinaryOp():
                 return self.operation(node.op, self.expression(node.left), self.expression(node.right), node)
             case c_ast.TernaryOp():
-                condition, then, other = (self.arithmetic(self.expression(e), node)
-                                          for e in (node.cond, node.iftrue, node.iffalse))
+                condition = self.arithmetic(self.expression(node.cond), node)
+                with self.known.where(condition, True, self.around):
+                    then = self.arithmetic(self.expression(node.iftrue), node)
+                with self.known.where(condition, False, self.around):
+                    other = self.arithmetic(self.expression(node.iffalse), node)
                 return Select(condition, then, other, usual_conversion(then.dtype, other.dtype))
             case c_ast.FuncCall():
                 return self.call(node)
@@ -341,10 +354,11 @@ class _Reader:
             raise refuse("what is read at computed subscripts is an operand that is const", node)
         indices = tuple(self.arithmetic(self.expression(s), node, integer=True) for s in subscripts)
         for index, extent in zip(indices, variable.shape, strict=True):
-            known = interval(index, {loop.name: loop.extent for loop in self.loops})
+            known = self.known.interval(index, {loop.name: loop.extent for loop in self.loops}, self.around)
             if isinstance(extent, str) or known is None or known[0] < 0 or known[1] >= extent:
                 raise refuse(f"a subscript of {name} may leave its {extent} elements", node,
-                             "cut it to the range where it is computed, for instance by `& 15`")
+                             "cut it to the range where it is computed, for instance by `& 15`, or read it under a "
+                             "condition on the subscript")
         return Call(table_function(name), indices, variable.dtype)
 
     def cast(self, node: c_ast.Cast) -> Expr:

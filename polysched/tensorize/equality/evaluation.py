@@ -105,7 +105,7 @@ class _Evaluation:
                 return np.asarray(_CALLS[e.function](*arguments))
             case Binary():
                 return self._operation(e)
-        raise NotEvaluable(f"no vector form of {e}")
+        raise NotEvaluable(f"no vector form of {e.function if isinstance(e, Call) else type(e).__name__}")
 
     def _operation(self, e: Binary) -> Vector:
         left, right = self.value(e.left), self.value(e.right)

@@ -28,7 +28,7 @@ def values_of_tables(left: Expr, right: Expr, same: Callable[[Expr, Expr], bool]
             if other.function == e.function and other.dtype == e.dtype and len(other.arguments) == len(e.arguments) \
                     and all(a == b or same(a, b) for a, b in zip(other.arguments, e.arguments, strict=True)):
                 return value
-        known.append((e, Load(f"element {len(known)} of {table_of(e)}", e.dtype)))
+        known.append((e, Load(f"{table_of(e)} at subscript {len(known) + 1}", e.dtype)))
         return known[-1][1]
 
     return rebuild_shared(left, change), rebuild_shared(right, change)

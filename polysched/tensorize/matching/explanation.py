@@ -38,6 +38,7 @@ from polysched.tensorize.equality.normal_form import Form
 from polysched.tensorize.limits import LIMITS
 from polysched.tensorize.matching.encoding import Encoding, Extents
 from polysched.tensorize.matching.facts import Fact
+from polysched.tensorize.matching.tables import other_tables
 from polysched.tensorize.proofs.ideal import ideal_form, multiplies
 from polysched.tensorize.software.conditional_reads import may_always_be_written
 from polysched.tensorize.software.elements import scattered
@@ -81,9 +82,16 @@ class Explanation:
 
 def not_handled(statement: str, intrinsic: Intrinsic, kinds: Iterable[Kind]) -> Explanation:
     """The instruction is of a kind that no program is compared with."""
-    words = " and ".join(sorted(k.value for k in kinds))
+    contraction, found = intrinsic.contraction, frozenset(kinds)
+    words = {k.value for k in found}
+    if found == {Kind.OVERWRITES} and contraction.reductions:
+        words -= {Kind.OVERWRITES.value}
+        words.add(f"replaces its result by something else than a sum over {' and '.join(contraction.reductions)}; "
+                  "described as an update of the old value, it would be compared")
+    if Kind.SEVERAL_RESULTS in found and contraction.tables:
+        words = words - {Kind.SEVERAL_RESULTS.value} | {"writes several operands at once from tables"}
     return Explanation(statement=statement, intrinsic=intrinsic.name, conflicts=(
-        f"no statement of the program is compared with {intrinsic.name}, which {words}",))
+        f"no statement of the program is compared with {intrinsic.name}, which {' and '.join(sorted(words))}",))
 
 
 def explain(encoding: Encoding, *, impossible: str = "", refused: tuple[str, ...] = ()) -> Explanation:
@@ -186,6 +194,8 @@ def _other_form(encoding: Encoding) -> Explanation:
     """The update is another polynomial (or none) of its operands than the instruction's."""
     fragment, intrinsic = encoding.fragment, encoding.intrinsic
     contraction = intrinsic.contraction
+    if contraction.tables and (why := other_tables(fragment, intrinsic)):
+        return Explanation(statement=fragment.statement.name, intrinsic=intrinsic.name, conflicts=(why,))
     ideal = ideal_form(contraction.update, {})
     own = ideal.terms if ideal is not None else ()
     words = sorted((_term(m, c) for m, c in own), key=len)
@@ -304,7 +314,8 @@ def _structure(encoding: Encoding) -> tuple[str, ...]:
         names = [output, *(n for n, _ in assignment.operands)]
         mine = [n for n in names if loop in encoding.software_loops(assignment, n)]
         wanted = ", ".join(f"{g.name} indexes {' and '.join(sorted(g.indexes))}" for g in encoding.groups)
-        lines.append(f"loop {loop} indexes {' and '.join(mine) or 'no operand'}; {wanted}")
+        lines.append(f"loop {loop} indexes {' and '.join(mine) or 'no operand'}; "
+                     f"{wanted or f'{encoding.intrinsic.name} has no loop'}")
     if encoding.extents.value == "reach":
         lines.append("and the loops have to fill every dimension (extents: reach)")
     return tuple(lines) or ("the statement has no loop with more than one iteration",)

@@ -22,7 +22,6 @@ from polysched.scop.html import preformatted
 from polysched.scop.scop import Scop
 from polysched.scop.shown import Shown
 from polysched.tensorize.description.agreement import require_agreement
-from polysched.tensorize.description.contraction import Kind
 from polysched.tensorize.description.intrinsic import Intrinsic, LoadMode
 from polysched.tensorize.equality.questions import one_budget
 from polysched.tensorize.intrinsics.shipped import is_shipped
@@ -36,7 +35,13 @@ from polysched.tensorize.matching.grouping import groups_of_statements
 from polysched.tensorize.matching.mapping import Match
 from polysched.tensorize.matching.operand_layout import LayoutTable
 from polysched.tensorize.matching.scaling import keeps_old_value
-from polysched.tensorize.matching.shapes import is_cut, meets_zeros, not_hiding, shape_or_padding_forbids
+from polysched.tensorize.matching.shapes import (
+    is_cut,
+    meets_zeros,
+    not_hiding,
+    shape_or_padding_forbids,
+    unhandled_kinds,
+)
 from polysched.tensorize.matching.splitting import split_fragments, whole_fragments
 from polysched.tensorize.matching.symmetry import Images, mirror_images, up_to_symmetry, with_images
 from polysched.tensorize.preparing.ordering import (
@@ -52,8 +57,6 @@ from polysched.tensorize.proofs.ideal import (
     accumulates_sum,
     adds_in_any_order,
     multiplies,
-    overwrites,
-    sums_from_zero,
 )
 from polysched.tensorize.proofs.instances import first_instances, left_out, missing_instances
 from polysched.tensorize.proofs.isl_check import IslCheck, Refusal
@@ -62,23 +65,6 @@ from polysched.tensorize.software.conflicts import conflicts
 from polysched.tensorize.software.fragment import Fragment, fragments
 
 MOST_MAPPINGS = LIMITS.most_mappings
-MATCHED_KINDS = frozenset({Kind.READ_TWICE, Kind.TABLE, Kind.TRIANGLE})
-"""Kinds of contractions that are compared with programs beside one sum of products; the others are refused.
-
-Assignments are compared where each element is assigned once, or is a sum that starts from zero; several results where
-the same loops choose their elements.
-"""
-
-
-def unhandled_kinds(intrinsic: Intrinsic) -> frozenset[Kind]:
-    """What an instruction does that no program is compared with."""
-    results = intrinsic.contraction.results
-    found = set(MATCHED_KINDS)
-    if overwrites(intrinsic) or (sums_from_zero(intrinsic) and len(results) == 1):
-        found.add(Kind.OVERWRITES)
-    if all(r.output.names == results[0].output.names for r in results) and not intrinsic.contraction.tables:
-        found.add(Kind.SEVERAL_RESULTS)
-    return intrinsic.contraction.kinds - found
 
 
 @dataclass(frozen=True)
@@ -190,6 +176,9 @@ def match(scop: Scop, intrinsic: Intrinsic, options: MatchOptions | None = None,
         dependences = analyse(scop)
     with one_budget() as asked:
         found = _matches(scop, intrinsic, chosen, dependences, sizes, kept)
+        if not found.count and (other := intrinsic.other_form) is not None:
+            again = _matches(scop, other, replace(chosen, explained=False), dependences, sizes, kept)
+            found = again if again.count else found
     return found if not asked.refused else replace(
         found, explanations=tuple(e.because(asked.words) for e in found.explanations))
 

@@ -5,9 +5,27 @@ from __future__ import annotations
 from polysched.tensorize.description.contraction import Kind
 from polysched.tensorize.description.intrinsic import Intrinsic
 from polysched.tensorize.matching.facts import Numerics, takes_zeros
-from polysched.tensorize.proofs.ideal import overwrites, vanishes
+from polysched.tensorize.proofs.ideal import overwrites, sums_from_zero, vanishes
 from polysched.tensorize.proofs.isl_check import IslCheck
 from polysched.tensorize.software.fragment import Fragment
+
+MATCHED_KINDS = frozenset({Kind.READ_TWICE, Kind.TABLE, Kind.TRIANGLE})
+"""Kinds of contractions that are compared with programs beside one sum of products; the others are refused.
+
+Assignments are compared where each element is assigned once, or is a sum that starts from zero; several results where
+the same loops choose their elements.
+"""
+
+
+def unhandled_kinds(intrinsic: Intrinsic) -> frozenset[Kind]:
+    """What an instruction does that no program is compared with."""
+    results = intrinsic.contraction.results
+    found = set(MATCHED_KINDS)
+    if overwrites(intrinsic) or (sums_from_zero(intrinsic) and len(results) == 1):
+        found.add(Kind.OVERWRITES)
+    if all(r.output.names == results[0].output.names for r in results) and not intrinsic.contraction.tables:
+        found.add(Kind.SEVERAL_RESULTS)
+    return intrinsic.contraction.kinds - found
 
 
 def _shape_forbids(fragment: Fragment, intrinsic: Intrinsic, checker: IslCheck) -> str:

@@ -49,6 +49,24 @@ def with_tables(fragment: Fragment, intrinsic: Intrinsic) -> Iterator[Tabled]:
                          tuple(_facts(fragment, intrinsic, dict(held))))
 
 
+def other_tables(fragment: Fragment, intrinsic: Intrinsic) -> str:
+    """Why a statement's reads at computed subscripts are none of an instruction's; "" where they may be."""
+    wanted, mine = _described(intrinsic.contraction), _read(fragment)
+    if len(wanted) != len(mine):
+        count = f"{len(mine)} arrays" if len(mine) > 1 else "one array" if mine else "no array"
+        names = ", ".join(dict.fromkeys(fragment.text(Load(r.name, r.dtype)) for r in mine.values()))
+        return (f"the statement reads {count} at subscripts that data choose{f' ({names})' if names else ''}, and "
+                f"{intrinsic.name} reads {' and '.join(wanted)} so")
+    for name, own in wanted.items():
+        if not any(_same_shape(own, other) for other in mine.values()):
+            other = next(iter(mine.values()))
+            text = fragment.text(Load(other.name, other.dtype))
+            return (f"table {name} of {intrinsic.name} holds {own.dtype}, and {text} holds {other.dtype}"
+                    if own.dtype != other.dtype else
+                    f"data choose {own.chosen} subscripts of table {name}, and {other.chosen} of {text}")
+    return ""
+
+
 @dataclass(frozen=True)
 class _Read:
     """How a table is read: the subscripts ahead of those that data choose, how many these are, and the type."""

@@ -89,3 +89,28 @@ void f(double sum[1]) {
     assert memory_of(scop, scop.array("u")) is not None
     monkeypatch.setattr(memory_ranges, "MOST_OPERATIONS", 20)
     assert memory_of(scop, scop.array("u")) is None
+
+
+FILTER = """
+struct wave { int length; double *low; };
+void f(int n, int m, int odd, double *out, double *in, struct wave *w) {
+#pragma scop
+  for (int i = 0; i < m; i++)
+    for (int l = 0; l < n; l++)
+      if (2 * i - l >= 3 && 2 * i - l < m || (2 * i - l < 0 && odd == 0))
+        out[i] += w->low[l] * in[l % 5 + 2];
+#pragma endscop
+}
+"""
+
+
+def test_larger_bounds_where_the_exact_ones_take_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows behind a pointer and an array in one piece; bounds from types of parameters would never be apart."""
+    scop = from_c_text(FILTER)
+    monkeypatch.setattr(memory_ranges, "_touched_memory", lambda *_: None)
+    row, given = (memory_of(scop, scop.array(name)) for name in ("w_low", "in"))
+    assert row is not None
+    assert given is not None
+    assert "low[0]" in "".join(row.before)
+    assert "low[(long)n - 1]" in "".join(row.before)
+    assert not re.search(r"\d{9}", given.begin + given.end)

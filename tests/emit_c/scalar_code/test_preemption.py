@@ -112,6 +112,24 @@ def test_statements_beside_loops_are_tiles_of_their_own(tmp_path: Path) -> None:
     assert all(a.tobytes() == b.tobytes() for a, b in zip(arrays, original_results(text, tmp_path, 7), strict=True))
 
 
+def test_a_long_loop_that_stands_alone_is_stopped_within(tmp_path: Path) -> None:
+    """However long, it was one tile."""
+    text = """void f(int n, double a[n], double b[n]) {
+#pragma scop
+  for (int i = 1; i < n; i++)
+    a[i] += 0.5 * a[i - 1];
+  for (int i = 0; i < n; i++)
+    b[i] = b[i] * 3.0 + a[i];
+#pragma endscop
+}
+"""
+    made, _ = preemptible(text, "off", original)
+    arrays, calls = run(made, text, tmp_path, 70_000, 1)
+    expected = original_results(text, tmp_path, 70_000)
+    assert calls >= 3 + 3 + 1
+    assert all(a.tobytes() == b.tobytes() for a, b in zip(arrays, expected, strict=True))
+
+
 def test_a_loop_that_data_ends_is_one_tile(tmp_path: Path) -> None:
     text = """void f(int n, int m, int a[n][m], int b[n], int going[1]) {
 #pragma scop

@@ -6,29 +6,16 @@ import math
 
 import pytest
 
-from polysched.fuzz.affine import Affine
 from polysched.fuzz.matches.c_tree import (
-    TYPES,
     Assign,
-    Binary,
-    Choice,
     Declare,
     Element,
-    Expr,
     Loop,
-    Number,
     walk,
 )
-from polysched.fuzz.matches.units import (
-    FIRST_OF_MORE_KINDS,
-    MOST_INSTANCES,
-    NAME,
-    Unit,
-    affine,
-    clamp,
-    loops,
-    unit,
-)
+from polysched.fuzz.matches.unit_parts import MOST_INSTANCES
+from polysched.fuzz.matches.units import FIRST_OF_MANUALS, FIRST_OF_MORE_KINDS, NAME, Unit, unit
+from polysched.tensorize.description.reading import parse
 
 
 @pytest.fixture(scope="module")
@@ -89,37 +76,6 @@ def test_a_number_gives_one_description(units: list[Unit]) -> None:
     assert len(set(units)) > 450
 
 
-@pytest.mark.parametrize(("value", "expected"), [(-200, -128), (-128, -128), (0, 0), (127, 127), (128, 127)])
-def test_a_clamp_cuts_to_its_range(value: int, expected: int) -> None:
-    def of(e: Expr) -> int:
-        match e:
-            case Number():
-                return int(e.text)
-            case Choice():
-                return of(e.then) if of(e.test) else of(e.otherwise)
-            case Binary(op=">"):
-                return of(e.left) > of(e.right)
-            case Binary(op="<"):
-                return of(e.left) < of(e.right)
-        raise TypeError(e)
-
-    assert of(clamp(Number(str(value)), "-128", "127")) == expected
-
-
-def test_affine_functions_and_loops_as_they_are_written() -> None:
-    assert affine(("i", 2), ("k", -1), ("i", 1), constant=4).text() == "3 * i - k + 4"
-    assert affine(("i", 1), ("i", -1)) == Affine()
-    body = (Assign(Element("C"), "=", Number("1")),)
-    (outer,) = loops([("i", 3), ("k", 2)], body, "k")
-    assert isinstance(outer, Loop)
-    assert (outer.iterator, outer.end.constant, outer.descending) == ("i", 3, False)
-    (inner,) = outer.body
-    assert isinstance(inner, Loop)
-    assert (inner.iterator, inner.descending, inner.body) == ("k", True, body)
-    assert loops([], body) == body
-    assert {t for own in map(unit, range(100)) for _, t in own.function.arrays} <= set(TYPES)
-
-
 def test_later_descriptions_are_of_more_kinds(units: list[Unit]) -> None:
     """Earlier ones stay what they are in the records."""
     later = [unit(seed) for seed in range(FIRST_OF_MORE_KINDS, FIRST_OF_MORE_KINDS + 300)]
@@ -131,3 +87,11 @@ def test_later_descriptions_are_of_more_kinds(units: list[Unit]) -> None:
         read = {n.array for a in walk(own.function.body) if isinstance(a, Assign | Declare)
                 for n in walk(a.value) if isinstance(n, Element)}
         assert own.kind != "in place" or own.function.written <= read
+
+
+def test_latest_descriptions_are_in_words_of_manuals() -> None:
+    latest = [unit(seed) for seed in range(FIRST_OF_MANUALS, FIRST_OF_MANUALS + 200)]
+    assert {"as manuals write", "swap", "bounded table"} <= {u.kind for u in latest}
+    for own in latest:
+        assert bool(own.spelling) == (own.kind in ("as manuals write", "bounded table")), own.kind
+        parse(own.described.text(region=False))

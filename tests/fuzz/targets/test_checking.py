@@ -18,6 +18,7 @@ LINE = TargetProgram(text="\n".join([
     "for (int i = 0; i < n; i++) y[i + 3] = x[i + 2];",
     "for (int i = 0; i < n; i++) if (m[i] & 1) x[i + 3] = y[i + 4];",
     "#pragma endscop", "}", ""]), types={name: "unsigned char" if name == "m" else "unsigned" for name in ARRAYS},
+    shapes={name: ("n + 10", "n + 10") if name in "ABC" else ("2",) if name == "r" else ("n + 10",) for name in ARRAYS},
     axes=("j", "i"), sizes=({"n": 9, "t": 1}, {"n": 14, "t": 2}))
 """No loop is called j: the second one that is named is taken."""
 

@@ -54,7 +54,8 @@ def test_sizes_as_floats_are_not_known() -> None:
 @pytest.mark.parametrize(("line", "known"), [
     ("Div(s, two)", "[N//2, 3]"), ("Div(s, minus)", "[-N//2, -3]"), ("Div(less, two)", "[(N + 1)//2 - 1, 2]"),
     ("Div(much, two)", ""), ("Div(much, minus)", ""), ("Div(even, two)", "[N - 4, 2]"), ("Div(s, none)", ""),
-    ("Div(two, s)", ""), ("Mul(s, s)", ""), ('Cast(s; to="int8")', ""), ('Cast(s; to="bool")', ""),
+    ("Div(two, s)", ""), ("Mul(s, s)", "[N*N, 36]"), ("Div(squares, s)", "[N, 6]"),
+    ('Cast(s; to="int8")', ""), ('Cast(s; to="bool")', ""),
     ("Gather(s, s)", ""), ("Mul(s, huge)", ""), ("Mul(more, huge)", ""), ('Cast(s; to="int32")', "[N, 6]")])
 def test_what_is_no_size_at_all_values_of_an_open_one_is_not_known(line: str, known: str) -> None:
     graph = from_text(f"""graph f(x: float32[N, 6]) {{
@@ -66,6 +67,7 @@ def test_what_is_no_size_at_all_values_of_an_open_one_is_not_known(line: str, kn
       const none: int64[1] = [0]
       const huge: int64[1] = [4611686018427387904]
       let s = Shape(x)
+      let squares = Mul(s, s)
       let more = Div(s, eight)
       let less = Sub(s, one)
       let much = Sub(s, five)

@@ -7,6 +7,7 @@ from polysched.errors import UnsupportedGraphError
 from polysched.graph import from_text, interpret
 from polysched.graph.evaluation.inference import infer
 from polysched.graph.operators.registry import OPERATORS
+from polysched.graph.passes.expansion import expand_compositions
 from polysched.graph.passes.registry import standard
 from tests.graph.samples import Sample, floats, graph_of, ints, sample
 
@@ -51,3 +52,41 @@ def test_more_neighbours_than_are_weighed_one_by_one_are_refused(extent: int, ho
 }}""")
     with pytest.raises(UnsupportedGraphError, match="an axis has very many elements to be resized"):
         standard(graph)
+
+
+@pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
+@pytest.mark.parametrize("place", ["half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners",
+                                   "asymmetric"])
+@pytest.mark.parametrize(("scales", "sizes"), [([2.0, 1.5], ""), ([0.5, 3.0], ""), (None, "sizes")])
+def test_open_extents_are_resized_as_fixed_ones(mode: str, place: str, scales: list[float] | None, sizes: str) -> None:
+    """By scales, and to the extents of another value; with the rounding of every place."""
+    named = "s" if scales else "_, sizes"
+    graph = from_text(f"""graph f(x: float32[B, N, M], z: float32[K, 7]) {{
+  const s: float32[2] = {scales or [1.0, 1.0]}
+  let sizes = Shape(z)
+  let y = Resize(x, _, {named}; axes=[1, 2], mode="{mode}", coordinate_transformation_mode="{place}",
+    nearest_mode="floor")
+  return y
+}}""")
+    made = expand_compositions(graph)
+    for shape, rows in (((2, 1, 1), 3), ((1, 3, 4), 1), ((1, 7, 5), 13)):
+        given = {"x": np.random.default_rng(0).normal(size=shape).astype(np.float32),
+                 "z": np.zeros((rows, 7), np.float32)}
+        found, wanted = interpret(made, given)["y"], interpret(graph, given)["y"]
+        np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize(("attributes", "scale", "problem"), [
+    ('mode="linear", antialias=1', 0.5, "antialias over an open size"),
+    ('mode="cubic", exclude_outside=1', 2.0, "exclude_outside over an open size"),
+    ('coordinate_transformation_mode="tf_crop_and_resize"', 2.0, "tf_crop_and_resize over an open size"),
+    ('mode="linear"', 1.1, "an open size times 1.1"), ('mode="linear"', 0.0, "a scale is not positive")])
+def test_what_is_not_had_over_an_open_size_is_refused(attributes: str, scale: float, problem: str) -> None:
+    graph = from_text(f"""graph f(x: float32[N]) {{
+  const s: float32[1] = [{scale}]
+  let y = Resize(x, _, s; {attributes})
+  return y
+}}""")
+    with pytest.raises(UnsupportedGraphError, match=problem) as refusal:
+        expand_compositions(graph)
+    assert "node 'y' (Resize)" in str(refusal.value)

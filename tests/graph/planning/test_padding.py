@@ -106,3 +106,22 @@ def test_a_border_that_stands_there_is_not_written_again(other: str, between: st
 def test_open_sizes_have_no_lasting_borders() -> None:
     made = plan(with_types(from_text("graph f(x: float32[N, 4]) {\n  let y = Exp(x)\n  return y\n}")))
     assert made.lasting == frozenset()
+
+
+def test_the_result_of_control_flow_is_padded_by_a_copy() -> None:
+    graph = from_text("""graph f(x: float32[2, 3], c: bool[]) {
+  const z: float32[] = [0.5]
+  let b = Branch(c, x) {
+    graph yes(t) {
+      let e = Exp(t)
+      return e
+    }
+    graph no(t) {
+      return t
+    }
+  }
+  let y = PadConstant(b, z; before=[1, 0], behind=[0, 1])
+  return y
+}""")
+    assert [type(step).__name__ for step in plan(with_types(graph), regions=lambda r: plan(with_types(r))).steps] == [
+        "Either", "Copies"]

@@ -42,8 +42,8 @@ def test_elementwise_chains_are_joined_and_shared_values_are_computed_once() -> 
 
 def test_equal_groups_have_equal_texts() -> None:
     groups = partition(GRAPH, INFERRED)
-    fragment, inputs, symbols = fragment_of(GRAPH, groups[2], INFERRED)
-    assert (inputs, symbols) == (("b", "x2"), ())
+    fragment, inputs, sizes = fragment_of(GRAPH, groups[2], INFERRED)
+    assert (inputs, sizes) == (("b", "x2"), ())
     assert to_text(fragment) == """graph kernel(x0: float32[3, 4], x1: float32[3]) {
   let v2 = Transpose(x0)
   let v3 = Exp(v2)
@@ -59,10 +59,18 @@ def test_sizes_that_are_open_have_canonical_names() -> None:
         graph = with_types(from_text("graph f(x: float32[2*N, 4]) {\n  let y = Exp(x)\n  return y\n}"))
         graph = graph.but(inputs=(("x", graph.inputs[0][1].bound({"N": Size.symbol(name)})),), types={})
         inferred = infer(graph)
-        fragment, _, symbols = fragment_of(with_types(graph), partition(graph, inferred)[0], inferred)
-        assert symbols == (name,)
+        fragment, _, sizes = fragment_of(with_types(graph), partition(graph, inferred)[0], inferred)
+        assert sizes == (Size.symbol(name),)
         texts.add(to_text(fragment))
     assert len(texts) == 1
+
+
+def test_a_product_of_open_sizes_is_one_size_of_a_fragment() -> None:
+    graph = from_text("graph f(x: float32[6*N*(M + 1), M]) {\n  let y = Exp(x)\n  return y\n}")
+    inferred = infer(graph)
+    fragment, _, sizes = fragment_of(with_types(graph), partition(graph, inferred)[0], inferred)
+    assert [str(s) for s in sizes] == ["(M + 1)*N", "M"]
+    assert str(fragment.inputs[0][1]) == "float32[6*n0, n1]"
 
 
 EPILOGUE = """graph f(x: float32[1, 2, 4, 4], w: float32[3, 2, 1, 1], z: float32[1, 3, 4, 4]) {{

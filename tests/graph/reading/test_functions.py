@@ -12,7 +12,7 @@ from polysched.errors import ModelFileError, UnsupportedGraphError
 from polysched.graph import interpret, load
 from polysched.graph.reading.functions import inlined
 
-SETS = [helper.make_opsetid("", 21), helper.make_opsetid("my", 1)]
+SETS = [helper.make_opsetid("", 23), helper.make_opsetid("my", 1)]
 
 
 def function(name: str, *called: str) -> onnx.FunctionProto:
@@ -52,7 +52,7 @@ def test_a_function_that_is_not_there_is_refused() -> None:
 
 
 def test_functions_of_a_model_may_use_functions_of_onnx_whose_bodies_depend_on_types() -> None:
-    nodes = [helper.make_node("Neg", ["a"], ["t"]), helper.make_node("LayerNormalization", ["t", "w"], ["b"])]
+    nodes = [helper.make_node("Neg", ["a"], ["t"]), helper.make_node("RMSNormalization", ["t", "w"], ["b"])]
     own = helper.make_function("my", "F", ["a", "w"], ["b"], nodes, SETS)
     x, y = (helper.make_tensor_value_info(n, TensorProto.FLOAT, (2, 3)) for n in "xy")
     weights = helper.make_tensor("w", TensorProto.FLOAT, (3,), [1.0, 2.0, 3.0])

@@ -61,9 +61,9 @@ def test_a_node_of_a_later_operator_set_is_refused() -> None:
         interpret(load(attention("q", "k", "v", "", "past_k", "past_v", version=17)), {})
 
 
-def normalised(*operands: str, nested: bool, version: int) -> onnx.ModelProto:
-    """A layer normalisation with constant weights, in a branch or not."""
-    made = [helper.make_node("LayerNormalization", operands, ["m"])]
+def normalised(*operands: str, nested: bool, version: int, op: str = "RMSNormalization") -> onnx.ModelProto:
+    """A normalisation with constant weights, in a branch or not."""
+    made = [helper.make_node(op, operands, ["m"])]
     other = [helper.make_node("Exp", ["t"], ["e"])]
     made_type, other_type, x, y = (helper.make_tensor_value_info(n, TensorProto.FLOAT, (3, 5)) for n in "mexy")
     branch = helper.make_node("If", ["c"], ["b"], then_branch=helper.make_graph(made, "yes", [], [made_type]),
@@ -72,15 +72,14 @@ def normalised(*operands: str, nested: bool, version: int) -> onnx.ModelProto:
     graph = helper.make_graph(
         [helper.make_node("Neg", ["x"], ["t"]), *inner, helper.make_node("Neg", ["b"], ["y"])], "g",
         [helper.make_tensor_value_info("c", TensorProto.BOOL, ()), x], [y],
-        [onnx.numpy_helper.from_array(np.arange(5, dtype=np.float32), n) for n in ("w", "d")])
+        [onnx.numpy_helper.from_array(np.arange(5, dtype=np.float32), n) for n in ("w",)])
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", version)])
 
 
 @pytest.mark.parametrize("nested", [False, True])
-@pytest.mark.parametrize("version", [17, 18, 20])
-@pytest.mark.parametrize("operands", ["t w d", "t w"])
-def test_operands_may_be_constants_and_nodes_may_stand_in_regions(operands: str, version: int, nested: bool) -> None:
-    model = normalised(*operands.split(), nested=nested, version=version)
+@pytest.mark.parametrize("version", [23, 24])
+def test_operands_may_be_constants_and_nodes_may_stand_in_regions(version: int, nested: bool) -> None:
+    model = normalised("t", "w", nested=nested, version=version)
     x = np.random.default_rng(0).normal(size=(3, 5)).astype(np.float32)
     for condition in (True, False):
         arrays = {"c": np.array(condition), "x": x}
@@ -91,5 +90,5 @@ def test_operands_may_be_constants_and_nodes_may_stand_in_regions(operands: str,
 def test_an_operand_that_is_left_out_at_the_end_is_none() -> None:
     arrays = {"c": np.array(True), "x": np.ones((3, 5), np.float32)}
     for nested in (False, True):
-        found = interpret(load(normalised("t", "w", "", nested=nested, version=18)), arrays)
+        found = interpret(load(normalised("t", "w", "", nested=nested, version=18, op="LayerNormalization")), arrays)
         np.testing.assert_allclose(found["y"], np.zeros((3, 5)), atol=1e-5)

@@ -8,7 +8,7 @@ import pytest
 from polysched.errors import UnsupportedGraphError
 from polysched.graph.values.sizes import Size, product
 
-N, M = Size.symbol("N"), Size.symbol("M")
+N, M, K = Size.symbol("N"), Size.symbol("M"), Size.symbol("K")
 
 
 def test_equal_functions_are_equal_values() -> None:
@@ -51,10 +51,52 @@ def test_the_least_of_a_size() -> None:
     assert [s.least() for s in (Size(3), 2 * N + M, (N - 4) // 2 + N, 3 - N, M - N // 2)] == [3, 3, -1, None, None]
 
 
-def test_products_of_symbols_are_refused() -> None:
+def test_products_of_open_sizes_compare_by_value() -> None:
     assert product((N, Size(3), Size(2))) == 6 * N
-    with pytest.raises(UnsupportedGraphError, match="not affine"):
-        product((N, M))
+    assert product((2 * N, M, 3 * K)) == (K * N) * (6 * M)
+    assert (2 * N + 2) * M == 2 * (M * (N + 1))
+    assert (N - 5) * (5 - M) == (5 - N) * (M - 5)
+    assert N * M - M * N + 2 == 2
+    assert (4 * N * M + 2) // 4 == N * M
+    assert N * M != N * K
+    assert str(3 * N * (M + 1) * (K // 2) - M * N) == "3*((K)//2)*(M + 1)*N - M*N"
+    assert ((N + 1) * (M * K)).products == (((N + 1) * M * K).terms[0][0],)
+    assert (((N * M + 1) * K) // 4 + N).parameters == {(N * M + 1) * K, N}
+    assert [str(p) for p in ((N * M + 1) * K).products] == ["M*N", "K*(M*N + 1)"]
+    assert ((N * M + 1) * K - N).symbols == {"N", "M", "K"}
+
+
+@pytest.mark.parametrize("values", [{"N": 1, "M": 2, "K": 3}, {"N": 7, "M": 4, "K": 1}])
+def test_a_product_that_is_bound_is_the_number(values: dict[str, int]) -> None:
+    n, m, k = values.values()
+    size = 3 * (N * M + 1) * (K - 4) - (N * M * 5) // 3 + N * N * N
+    assert size.bound(values) == 3 * (n * m + 1) * (k - 4) - n * m * 5 // 3 + n ** 3
+    assert size.bound({"N": n}).bound(values) == size.bound(values)
+    own = {p: Size.symbol(f"n{k}") for k, p in enumerate(sorted(size.parameters, key=str))}
+    told = {f"n{k}": int(p.bound(values)) for k, p in enumerate(own)}
+    assert size.in_parameters(own).bound(told) == size.bound(values)
+
+
+def test_a_quotient_of_open_sizes_is_found_by_their_factors() -> None:
+    assert (6 * N * M).over(2 * M) == 3 * N
+    assert (N * M * M + 4 * M).over(M) == N * M + 4
+    assert ((N + 1) * M).over(N + 1) == M
+    assert [(N * M).over(s) for s in (K, 2 * M, N + M)] == [None] * 3
+    assert (N * M + 1).over(M) is None
+    assert (6 * N * M).truncated(3 * N) == 2 * M
+    assert ((N - 5) * M).truncated(N - 5) is None   # 0 at 5
+
+
+def test_the_least_and_the_largest_of_a_product() -> None:
+    assert [s.least() for s in (2 * N * (M + 2), N * (M - 1), N * (M - 2), -N * M)] == [6, 0, None, None]
+    assert (3 * N * M + 1).magnitude(100) == 301
+
+
+def test_what_is_no_number_and_what_has_too_many_factors_is_refused() -> None:
+    eight = product((N, M, K, N, M, K, N, M))
+    assert eight.times(K) is None
+    with pytest.raises(UnsupportedGraphError, match="too many open factors"):
+        eight * K
     with pytest.raises(UnsupportedGraphError, match="the size N is not known"):
         int(N)
     with pytest.raises(UnsupportedGraphError, match="divided by 0"):

@@ -30,6 +30,11 @@ def test_the_text_is_a_fixed_point() -> None:
     assert to_text(from_text(TEXT)) == TEXT
 
 
+def test_products_of_sizes_read_back() -> None:
+    text = "graph f(x: float32[2*(M + 1)*(N), (((M)*(N)) // 2) + -3*(K)*(M)]) {\n  return x\n}"
+    assert to_text(from_text(text)) == text
+
+
 def test_truth_values_and_names_like_numbers_read_back() -> None:
     text = """graph f(nan.0: float32[2], infix: float32[2]) {
   let y = Odd(nan.0, infix; a=true, b=[inf, -1.0])

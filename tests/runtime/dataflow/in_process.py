@@ -36,15 +36,18 @@ class InProcess:
     ----------
     crash_before : numbers of nodes, in the order in which they run: their process dies in place of running them.
     tells : whether a connection closes with a process, so that its loss is heard before the node's error.
+    begins : when processes that are started later begin to answer; at once unless given.
     """
 
     crash_before: frozenset[int] = frozenset()
     tells = False
+    begins: Event | None = None
 
     def __init__(self, count_: int, *, lost: Callable[[str], None], **_: Any) -> None:
         self.lost = lost
         self.numbers, self.names, self.tasks = count(), count(), []
         self.actors = [self.start(place) for place in range(count_)]
+        self.first = tuple(self.actors)
         self.more, self.ended = Event(), False
         self.thread = Thread(target=self._work, daemon=True)
         self.thread.start()
@@ -66,12 +69,19 @@ class InProcess:
 
     def load(self, actors: Sequence[Actor], code: Reference) -> list[Actor]:
         for actor in actors:
+            if actor not in self.first and self.begins:
+                self.begins.wait()
             actor.executor.load(code.value)
         return list(actors)
 
     def load_later(self, actor: Actor, code: Reference, done: Callable[[], None]) -> None:
-        actor.executor.load(code.value)
-        done()
+        def load() -> None:
+            self.load([actor], code)
+            done()
+        if self.begins:
+            Thread(target=load, daemon=True).start()
+        else:
+            load()
 
     def forget(self, actor: Actor) -> None:
         self.actors.remove(actor)

@@ -8,6 +8,7 @@ import pytest
 
 from polysched.errors import RunFailedError, UsageError
 from polysched.runtime.dataflow import Cluster, FunctionCode, Future
+from polysched.runtime.dataflow.cluster import Closed
 
 ADD = FunctionCode(function=lambda x, y: x + y)
 SPLIT = FunctionCode(function=lambda x: (x[:2], x[2:]), results=2)
@@ -198,6 +199,26 @@ def test_code_is_loaded_once(in_process) -> None:
     assert len(loaded) == 3   # two workers, and a spare one
     cluster.refill()
     assert len(loaded) == 3
+
+
+def test_nobody_waits_for_a_spare_process_that_is_being_started(in_process) -> None:
+    """A run that began just behind a loss waited seconds until the next spare process stood."""
+    cluster, code = in_process(), FunctionCode(function=abs)
+    cluster._engine.begins = begins = Event()
+    lost = cluster._engine.name(cluster._actors[0])
+    cluster._events.put(Closed(actor=lost))
+    while not cluster.losses or "1 spare" not in repr(cluster):
+        time.sleep(0.001)
+    program = cluster.program("p")
+    loading = Thread(target=program.load, args=(code,), daemon=True)
+    loading.start()
+    loading.join(20)
+    assert not loading.is_alive()
+    assert program.call(code, -1).result(30) == 1
+    begins.set()
+    cluster.refill()
+    assert {name for name, key in cluster._loaded if key == code.key} == {
+        *map(cluster._engine.name, cluster._standing())}
 
 
 @pytest.mark.parametrize("seconds", [-1, float("nan"), float("inf")])

@@ -112,6 +112,46 @@ def test_other_forms_have_no_matrices(text: str) -> None:
     assert not has_matrices(text)
 
 
+SPOKEN = """C
+[N] -> { : N >= 1 }
+0
+1
+[N] -> { [i, j] : 0 <= i, j < N }
+0 0 0
+0
+1
+[N] -> { [i, j]
+    -> [j, i] }
+0
+"""
+
+
+def test_sets_and_relations_in_notation_of_isl_are_read(program: Dependences) -> None:
+    wanted = isl.UnionMap("[N] -> { S0[i, j] -> [j, i] : 0 <= i, j < N }")
+    assert read_matrices(SPOKEN, program.scop).intersect_domain(program.scop.domain).is_equal(
+        wanted.intersect_domain(program.scop.domain))
+    in_long = SPOKEN.replace("[N] -> { : N >= 1 }", "2 4 0 0 1 1\n0 -2 1 0\n1 0 1 -2")
+    assert read_matrices(in_long.replace("[N] -> { [i, j]\n", "[N] -> { [i, j] "), program.scop).is_equal(
+        read_matrices(SPOKEN, program.scop).intersect_params(isl.Set("[N] -> { : }")))
+
+
+@pytest.mark.parametrize(("old", "new", "message"), [
+    ("{ : N >= 1 }", "{ [i] : N >= 1 }", "dimensions that are no parameters"),
+    ("{ : N >= 1 }", "{ : N > N }", "no values at all"),
+    ("[N] -> { : N", "[M] -> { : M", "M is none of the program's"),
+    ("[N] -> { : N >= 1 }", "[M] -> { : }", "M is none of the program's"),
+    ("i, j < N }\n", "i, j < N and N < N }\n", "the domain of S0 is empty"),
+    ("[N] -> { [i, j] : 0 <= i, j", "[M] -> { [i, j] : 0 <= i, j", "the domain of S0 is no set or relation in isl"),
+    ("-> [j, i] }", "-> [j, q] }", "is no set or relation|dimensions without values"),
+    ("-> [j, i] }", "-> [j, i]", "the end of the scattering function of S0 is missing"),
+    ("[i, j]\n", "[i]\n", "is over 1 iterators instead of 2|is no set or relation"),
+    ("0 <= i, j < N }", "1 <= i, j < N }", r"S0\[\d, \d\] where N = \d+ is only in the program")])
+def test_what_is_no_notation_of_isl_is_refused(program: Dependences, old: str, new: str, message: str) -> None:
+    assert old in SPOKEN
+    with pytest.raises(UsageError, match=message):
+        Schedule.from_text(SPOKEN.replace(old, new, 1), program)
+
+
 def test_parameters_without_names_are_in_order(program: Dependences) -> None:
     text = TILED.replace("1\nN\n", "0\n")
     assert read_matrices(text, program.scop).is_equal(read_matrices(TILED, program.scop))

@@ -82,6 +82,17 @@ S0.unroll(k_i, 4)
 """
 
 
+@pytest.mark.parametrize(("domain", "chain", "runs"), [
+    ("0 <= i < 64", "S0.split(i, io, ii, 16).unroll(io)", 4),
+    ("5 <= i < 21", "S0.split(i, io, ii, 8).unroll(io)", 3),      # 5 to 7, 8 to 15, 16 to 20
+    ("5 <= i < 21", "S0.split(i, io, ii, 8).unroll(ii)", 8),
+    ("0 <= i < 9 and i mod 2 = 0", "S0.unroll(i)", 5),
+    ("3 <= i < 20 and i mod 3 = 0", "S0.split(i, io, ii, 6).unroll(io)", 4)])
+def test_an_unrolled_loop_is_as_long_as_it_runs(domain: str, chain: str, runs: int) -> None:
+    scop = build_scop([("S0", f"{{ S0[i] : {domain} }}", [], ["{ S0[i] -> A[i] }"])], "{ S0[i] -> [i] }")
+    assert [step.factor for step in read_chains(chain, analyse(scop)).steps if isinstance(step, Unroll)] == [runs]
+
+
 @pytest.mark.parametrize(("text", "message"), [
     ("S9.parallel(i)", "line 1: the program has no statement S9"),
     ("S0.compute_root()", "line 1: no call compute_root\n  hint: a program computes and keeps values where it says so"),

@@ -183,6 +183,21 @@ def test_complex_headers_can_be_read_anywhere_in_a_file():
     assert len(from_c_text(f"{text}void f(int n, double *x) {{\n{loop}}}\n").statements) == 1
 
 
+def test_atomics_are_refused_and_the_rest_of_their_file_is_read():
+    text = "#include <stdatomic.h>\n" \
+           "static atomic_int hits; static atomic_flag lock = ATOMIC_FLAG_INIT; static _Atomic(long) total;\n" \
+           "void g(void) { while (atomic_flag_test_and_set_explicit(&lock, memory_order_acquire)) ;\n" \
+           "  atomic_fetch_add(&hits, 1); atomic_thread_fence(memory_order_seq_cst); atomic_flag_clear(&lock); }\n"
+    loop = "#pragma scop\nfor (int i = 0; i < n; i++) {}\n#pragma endscop\n"
+    whole = f"{text}void f(int n, double *x) {{\n{loop.format('{}')}}}\n"
+    assert len(from_c_text(whole.replace("{}", "x[i] = 1;")).statements) == 1
+    for statement, problem in (("hits += i;", "an atomic object"), ("x[i] = total;", "an atomic object"),
+                          ("atomic_store(&hits, i);", "must have side effects"),
+                          ("x[i] = atomic_load(&hits);", "may have side effects")):
+        with pytest.raises(UnsupportedScopError, match=problem):
+            from_c_text(whole.replace("{}", statement))
+
+
 def test_headers_of_threads_and_of_waiting_for_input_can_be_read():
     text = "#include <features.h>\n#include <threads.h>\n#include <unistd.h>\n#include <sys/time.h>\n" \
            "int ready(thrd_t t) { fd_set s; struct timeval w = {0, 0}; FD_ZERO(&s); FD_SET(STDIN_FILENO, &s);\n" \

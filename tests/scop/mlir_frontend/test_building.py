@@ -195,6 +195,29 @@ def test_what_cannot_be_read_is_left_out_of_any_module(head: str) -> None:
         from_mlir(text, function="not this")
 
 
+IN_A_MODULE_OF_A_GPU = """gpu.module @device attributes {a = "func.func @text {"} {
+  // func.func @said() {
+  func.func private @declared(f64)
+  gpu.func @kernel() kernel { gpu.return }
+  func.func @inside(%A: memref<2xf64>, %v: f64) {
+    affine.store %v, %A[0] : memref<2xf64>
+    return
+  }
+}
+"""
+
+
+def test_a_function_inside_a_module_of_another_dialect_is_no_secret(caplog: pytest.LogCaptureFixture) -> None:
+    message = r"MLIR:5: a function stands inside gpu\.module, which is not read\n  witness: `?@inside"
+    with pytest.raises(SourceSyntaxError, match=message):
+        from_mlir(IN_A_MODULE_OF_A_GPU)
+    beside = "func.func @f(%A: memref<2xf64>, %v: f64) {\naffine.store %v, %A[0] : memref<2xf64>\nreturn\n}\n"
+    assert [scop.name for scop in all_from_mlir(IN_A_MODULE_OF_A_GPU + beside)] == ["f"]
+    assert caplog.text.count("a function is left out") == caplog.text.count("inside gpu.module") == 1
+    with pytest.raises(SourceSyntaxError, match=message):
+        from_mlir(IN_A_MODULE_OF_A_GPU + beside, function="inside")
+
+
 def test_functions_of_one_name_in_several_modules_are_all_read(caplog: pytest.LogCaptureFixture) -> None:
     kernel = "func.func @f(%A: memref<EXTENTxf64>, %v: f64) { affine.store %v, %A[0] : memref<EXTENTxf64> return }"
     modules = [f"module {{\n{kernel.replace('EXTENT', extent)}\n}}\n" for extent in "234"]

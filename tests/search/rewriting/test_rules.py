@@ -7,8 +7,10 @@ import random
 import numpy as np
 import pytest
 
+from polysched.scop.expression import Symbol, axis, compute, placeholder
+from polysched.scop.expression import sum as sum_over
 from polysched.search.rewriting.errors import error_bound
-from polysched.search.rewriting.rules import RULES, Keeps
+from polysched.search.rewriting.rules import RULES, Keeps, factor_out
 from polysched.search.rewriting.terms import key, stages, with_stage
 from tests.search.rewriting.programs import PROGRAMS, run, values_of
 
@@ -59,3 +61,12 @@ def test_a_rule_fits_nothing_else(rule):
     for program in PROGRAMS:
         if program.__name__ not in FITS[rule.name]:
             assert not rewritten(rule, program(draw, "float32")), program.__name__
+
+
+@pytest.mark.parametrize(("dtype", "fits"), [("float32", False), ("uint32", True)])
+def test_a_float_leaves_no_sum_that_may_be_empty(dtype: str, fits: bool) -> None:
+    """`a * 0` is no number where `a` is infinite; a sum of nothing is 0 beside it."""
+    size, j = Symbol("n"), axis("j")
+    a, b = placeholder("A", (3,), dtype), placeholder("B", (3, size), dtype)
+    scaled = compute((3,), lambda i: sum_over(a[i] * b[i, j], over=j), name="O")
+    assert bool(list(factor_out(scaled))) is fits

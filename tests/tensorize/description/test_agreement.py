@@ -89,7 +89,7 @@ def test_a_reading_that_drops_a_wrap_is_caught(monkeypatch: pytest.MonkeyPatch) 
     narrow = text("{ int16_t t = 0; t += S[i] * S[i]; L[i] += t; }")
     right = derive(parse(narrow))
     wrong = replace(right, update=rebuild(right.update, lambda e: e.operand if isinstance(e, Cast) else e))
-    monkeypatch.setattr(agreement, "derive", lambda semantics: wrong)
+    monkeypatch.setattr(agreement, "derive", lambda semantics, **_: wrong)
     assert "the contraction against the host" in agree(narrow).difference
 
 

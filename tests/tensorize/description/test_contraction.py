@@ -22,7 +22,8 @@ TEXTS: dict[str, tuple[str, set[Kind]]] = {
     "pairs": ("Y[i] += X[2*i] * X[2*i + 1];", {Kind.READ_TWICE}),
     "table": ("Y[i] += T[X[i] & 15];", {Kind.TABLE}),
     "triangle": ("for (int k = 0; k <= i; k++) Y[i] += X[k];", {Kind.TRIANGLE}),
-    "swap": ("{ int32_t t = Y[i]; Y[i] = Z[i]; Z[i] = t; }", {Kind.SEVERAL_RESULTS, Kind.OVERWRITES})}
+    "swap": ("{ int32_t t = Y[i]; Y[i] = Z[i]; Z[i] = t; }", {Kind.SEVERAL_RESULTS}),
+    "one is read": ("{ int32_t t = Y[i]; Y[i] = X[i]; Z[i] = t; }", {Kind.SEVERAL_RESULTS, Kind.OVERWRITES})}
 
 
 def made(body: str) -> Contraction:

@@ -2,10 +2,11 @@
 
 import pytest
 
-from polysched.errors import SourceSyntaxError
+from polysched.errors import BudgetExceededError, SourceSyntaxError
 from polysched.records import whole
 from polysched.scop.body import Cast, walk
 from polysched.scop.dtypes import INT16
+from polysched.tensorize.description.agreement import require_agreement
 from polysched.tensorize.description.contraction import Contraction, Kind
 from polysched.tensorize.description.derivation import derive
 from polysched.tensorize.description.field_proof import same_function
@@ -133,3 +134,24 @@ def test_a_local_without_a_value_is_refused() -> None:
         contraction(f"int32_t C[8], {VECTORS}", LOOPS + "{ int32_t t; C[i] += t * A[i]; }")
     with pytest.raises(SourceSyntaxError, match="a local is read before it has a value"):
         contraction(f"int32_t C[8], {MATRICES}", LOOPS + "{ int32_t t; " + SUM + "C[i] += t; }")
+
+
+def test_an_element_that_is_only_cleared_makes_two_stages() -> None:
+    text = LOOPS + "{ O[i] = 0; for (int k = 0; k < i; k++) O[i] += A[k] == A[i]; }"   # Intel's vpconflictd, as counts
+    found = contraction("int32_t O[8], const int32_t A[8]", text)
+    assert Kind.STAGES in found.kinds
+    whole = contraction("int32_t O[8], const int32_t A[8]", text.replace("k < i;", "k <= i;"))
+    assert Kind.STAGES not in whole.kinds
+
+
+def test_a_text_that_is_no_form_names_an_element() -> None:
+    with pytest.raises(SourceSyntaxError, match="not one loop nest") as refused:
+        require_agreement("void f(int32_t O[8], const int32_t A[8]) { " + LOOPS
+                          + "{ O[i] = A[i]; O[i] *= O[7 - i]; } }")
+    assert "O[" in str(refused.value)
+
+
+def test_branches_that_double_a_value_have_a_budget() -> None:
+    branches = "".join(f"if (A[i] > {n}) t = t + A[i]; else t = t - A[i];" for n in range(40))
+    with pytest.raises(BudgetExceededError, match=r"assigned to t has more than 10000 operations"):
+        contraction("int32_t O[8], const int32_t A[8]", LOOPS + "{ int32_t t = 0; " + branches + " O[i] = t; }")

@@ -20,6 +20,7 @@ from polysched.tensorize.called import CallDecision, call_function
 from polysched.tensorize.description.library_function import LibraryFunction
 from polysched.tensorize.matching.facts import Numerics
 from polysched.tensorize.options import TensorizeOptions
+from tests.tensorize.compiled import AS_WRITTEN
 
 OPTIONS = TensorizeOptions()
 EXACT = ["-O1", "-ffp-contract=off", "-fwrapv", "-w", "-Werror=incompatible-pointer-types", "-shared", "-fPIC"]
@@ -42,7 +43,8 @@ def replaced(text: str, function: LibraryFunction, monkeypatch: pytest.MonkeyPat
     """The text with the function's calls, as `c2c` emits it, and the reasons."""
     monkeypatch.setattr(TensorizeOptions, "function", lambda _: function)
     scop = from_c_text(text)
-    made = optimized_region(scop, PipelineOptions(tensorize=TensorizeOptions(sizes=sizes or {})), {})
+    made = optimized_region(scop, PipelineOptions(
+        tensorize=TensorizeOptions(sizes=sizes or {}), **AS_WRITTEN), {})
     return splice(text, [made.source]), made.instructions
 
 

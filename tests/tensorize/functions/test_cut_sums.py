@@ -15,6 +15,7 @@ from polysched.tensorize.called import CallDecision, call_function
 from polysched.tensorize.functions.units import has_partial_sum
 from polysched.tensorize.options import TensorizeOptions
 from tests.tensorize import described
+from tests.tensorize.compiled import AS_WRITTEN
 from tests.tensorize.functions.replaced import region, same_results
 from tests.tensorize.functions.test_units import unit
 
@@ -69,7 +70,8 @@ def test_the_same_wraps_are_one_call(name: str, tmp_path: Path, monkeypatch: pyt
     assert has_partial_sum(WRAPS)
     text = region(TYPES, SAME[name], HEAD)
     monkeypatch.setattr(TensorizeOptions, "considered", lambda _: [WRAPS])
-    made = optimized_region(from_c_text(text), PipelineOptions(tensorize=TensorizeOptions(intrinsic="unit")), {})
+    made = optimized_region(from_c_text(text), PipelineOptions(
+        tensorize=TensorizeOptions(intrinsic="unit"), **AS_WRITTEN), {})
     other, reasons = splice(text, [made.source]), made.instructions
     assert "wraps(" in other, reasons
     assert any("verified" in r for r in reasons)
@@ -105,7 +107,8 @@ def test_parts_of_a_sum_that_nothing_cuts_are_one_call_too(kept: str, matches: b
                    "t += A[i][k] > B[j][k] ? A[i][k] : B[j][k]; C[i][j] += t; }")
     text = region("int m, uint8_t A[m][8], uint8_t B[8][8], int32_t C[m][8]", body, HEAD)
     monkeypatch.setattr(TensorizeOptions, "considered", lambda _: [WHOLE])
-    made = optimized_region(from_c_text(text), PipelineOptions(tensorize=TensorizeOptions(intrinsic="unit")), {})
+    made = optimized_region(from_c_text(text), PipelineOptions(
+        tensorize=TensorizeOptions(intrinsic="unit"), **AS_WRITTEN), {})
     assert any("verified" in r for r in made.instructions) is matches, made.instructions
     if matches:
         chooser = np.random.default_rng(8)

@@ -22,6 +22,7 @@ from polysched.tensorize.functions.units import has_partial_sum, match_unit
 from polysched.tensorize.options import TensorizeOptions
 from polysched.tensorize.probes import executes_here
 from polysched.tensorize.registry import find_intrinsic
+from tests.tensorize.compiled import AS_WRITTEN
 from tests.tensorize.functions.replaced import region, same_results
 
 REGISTER = Register(c_type="void *", load="load({register}, {pointer});", store="store({pointer}, {register});")
@@ -145,7 +146,7 @@ def test_groups_of_statements_become_calls(described: Intrinsic, program: tuple[
     text = region(*program, HEAD)
     used = {n: v for n, v in sizes.items() if f"int {n}" in program[0]}
     monkeypatch.setattr(TensorizeOptions, "unit", lambda _: described)
-    made = optimized_region(from_c_text(text), PipelineOptions(tensorize=TensorizeOptions(
+    made = optimized_region(from_c_text(text), PipelineOptions(**AS_WRITTEN, tensorize=TensorizeOptions(
         intrinsic="unit", sizes=used)), {})
     other = splice(text, [made.source])
     assert "by the description's own code" in " ".join(made.instructions), made.instructions
@@ -161,7 +162,7 @@ def test_the_running_program_knows_the_sizes(described: Intrinsic, program: tupl
     """Whole tiles by the unit, as many as there are, the rest by ordinary code; sums have the unit's length."""
     text = region(*program, HEAD)
     monkeypatch.setattr(TensorizeOptions, "unit", lambda _: described)
-    made = optimized_region(from_c_text(text), PipelineOptions(tensorize=TensorizeOptions(
+    made = optimized_region(from_c_text(text), PipelineOptions(**AS_WRITTEN, tensorize=TensorizeOptions(
         intrinsic="unit", sizes={"q": 8} if "int q" in program[0] else {})), {})
     other = splice(text, [made.source])
     assert ") / 4)" in other, made.instructions
@@ -174,7 +175,8 @@ def test_the_running_program_knows_the_sizes(described: Intrinsic, program: tupl
 def test_a_unit_is_computed_by_its_instructions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = region(*FOURS, HEAD)
     monkeypatch.setattr(TensorizeOptions, "unit", lambda _: NATIVE)
-    made = optimized_region(from_c_text(text), PipelineOptions(tensorize=TensorizeOptions(intrinsic="unit")), {})
+    made = optimized_region(from_c_text(text), PipelineOptions(
+        tensorize=TensorizeOptions(intrinsic="unit"), **AS_WRITTEN), {})
     other = splice(text, [made.source])
     assert '__attribute__((target("avx2"))) static void fours_relu_native(' in other, made.instructions
     assert "if (polysched_has_avx2())" in other
@@ -192,7 +194,7 @@ def test_instructions_unlike_the_text_are_refused(monkeypatch: pytest.MonkeyPatc
     if not executes_here(NATIVE):
         pytest.skip("this machine has no AVX2, so that only the text runs")
     with pytest.raises(WrongResultError, match="has to be"):
-        optimized_region(from_c_text(region(*FOURS, HEAD)), PipelineOptions(tensorize=TensorizeOptions(
+        optimized_region(from_c_text(region(*FOURS, HEAD)), PipelineOptions(**AS_WRITTEN, tensorize=TensorizeOptions(
             intrinsic="unit")), {})
 
 
@@ -219,7 +221,7 @@ def test_sizes_may_have_any_sign(given: dict[str, int], tmp_path: Path, monkeypa
     """A sum in pieces that starts at its last elements, its number of pieces known or not; nothing runs below zero."""
     text = region(*IN_PIECES, HEAD).replace("#pragma scop", "*called += 1;\n#pragma scop")
     monkeypatch.setattr(TensorizeOptions, "unit", lambda _: PIECES)
-    made = optimized_region(from_c_text(text), PipelineOptions(tensorize=TensorizeOptions(
+    made = optimized_region(from_c_text(text), PipelineOptions(**AS_WRITTEN, tensorize=TensorizeOptions(
         intrinsic="unit", sizes=given)), {})
     other = splice(text, [made.source])
     assert "by the description's own code" in " ".join(made.instructions), made.instructions
@@ -280,7 +282,8 @@ def test_a_program_that_allows_none_of_the_sizes_tried_is_refused_in_words(monke
     monkeypatch.setattr(TensorizeOptions, "unit", lambda _: NATIVE)
     text = region(FOURS[0], f"__builtin_assume(n >= 4000);{FOURS[1]}", HEAD)
     with pytest.raises(RunFailedError) as refusal:
-        optimized_region(from_c_text(text), PipelineOptions(tensorize=TensorizeOptions(intrinsic="unit")), {})
+        optimized_region(from_c_text(text), PipelineOptions(
+        tensorize=TensorizeOptions(intrinsic="unit"), **AS_WRITTEN), {})
     assert "the program allows none of the sizes tried" in str(refusal.value)
 
 

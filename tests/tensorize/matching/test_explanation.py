@@ -80,3 +80,8 @@ def test_kinds_of_instructions_that_no_program_is_compared_with() -> None:
     found = not_handled("S0", PRODUCT, [Kind.STAGES, Kind.OVERWRITES])
     assert found.conflicts == ("no statement of the program is compared with product, which computes in several stages "
                                "and replaces its result instead of adding to it",)
+    bits = unit("bits", "int32_t O[8], const int32_t A[8][4]",
+                "for (int i = 0; i < 8; i++) { O[i] = 0; for (int k = 0; k < 4; k++) O[i] ^= A[i][k]; }")
+    (told,) = not_handled("S0", bits, [Kind.OVERWRITES]).conflicts
+    assert told.endswith("by something else than a sum over k; described as an update of the old value, it would be "
+                         "compared")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from polysched.scop.scop import Scop
-from tests.tensorize.described import executes, matched, programs_of, unit
+from tests.tensorize.described import executes, matched, program, programs_of, unit
 
 LOOP = "for (int i = 0; i < 8; i++)"
 UNITS = {u.name: u for u in (
@@ -94,3 +94,12 @@ def test_a_loop_that_changes_the_table_stays_outside(programs: dict[str, Scop]) 
     found = matched(programs["rows"], UNITS["lookup"])
     assert [m.fragment.kept for m in found.matches] == [("p",)]
     assert "T = Y; in every iteration of p" in str(found.matches[0])
+
+
+@pytest.mark.parametrize(("body", "words"), [
+    (EACH + "A[i] = B[i] & 15;", "reads no array at subscripts that data choose, and lookup reads T so"),
+    (EACH + "A[i] = X[B[i] & 15] ^ L[B[i] & 63];", "reads 2 arrays at subscripts that data choose"),
+    (EACH + "K[i] = H[B[i] & 7];", "table T of lookup holds uint8, and H[B[i] & 7] holds int16"),
+    (EACH + "A[i] = Y[B[i] & 3][B[i] & 15];", "data choose 1 subscripts of table T, and 2 of Y[B[i] & 3][B[i] & 15]")])
+def test_other_tables_are_told_as_such(body: str, words: str) -> None:
+    assert words in str(matched(program(ARRAYS, body), UNITS["lookup"]).explanations[0])

@@ -73,6 +73,9 @@ def _with_value(site: Site, build: Builder, x: str, before: Sequence[int], behin
 def _padding(site: Site, build: Builder, x: str, axis: int, counts: tuple[int, int], mode: str,
              shape: list[Size]) -> list[str]:
     """The parts in front, in the middle and behind."""
+    if not shape[axis].is_constant:
+        front, back = _ends(build, x, axis, counts, mode, len(shape))
+        return [*front, x, *back]
     extent, rank = int(shape[axis]), len(shape)
     if extent == 0:
         raise site.refusal(f"nothing to pad from in the mode {mode}", "mode",
@@ -97,6 +100,28 @@ def _padding(site: Site, build: Builder, x: str, axis: int, counts: tuple[int, i
         return [piece(x, first, length, step) if step else repeated(piece(x, first, 1, 1), length)
                 for first, length, step in runs]
     return [*part(-counts[0], counts[0]), x, *part(extent, counts[1])]
+
+
+def _ends(build: Builder, x: str, axis: int, counts: tuple[int, int], mode: str, rank: int
+          ) -> tuple[list[str], list[str]]:
+    """What is in front of and behind an open extent, all of it from one run of elements.
+
+    That there are as many of them is tested when the model runs, as of every slice.
+    """
+    front, back = counts
+
+    def piece(first: int, end: int, step: int) -> str:
+        return build.op("Slice", x, *(build.constant([v]) for v in (first, end, axis, step)))
+
+    def repeated(of: str, times: int) -> str:
+        return build.op("Tile", of, build.constant([times if d == axis else 1 for d in range(rank)]))
+    if mode == "edge":
+        made = (repeated(piece(0, 1, 1), front), repeated(piece(-1, LIMITS.largest_open_extent, 1), back))
+    elif mode == "reflect":
+        made = (piece(front, 0, -1), piece(-2, -2 - back, -1))
+    else:
+        made = (piece(-front, LIMITS.largest_open_extent, 1), piece(0, back, 1))
+    return [made[0]] if front else [], [made[1]] if back else []
 
 
 def _period(extent: int, mode: str) -> int:

@@ -14,6 +14,7 @@ from polysched.scop import dtypes
 from polysched.scop.c_frontend.declarations.enumerations import object_type
 from polysched.scop.c_frontend.parse import BUILT_IN_TYPES
 from polysched.scop.c_frontend.text.attributes import CHANGED
+from polysched.scop.c_frontend.text.typeofs import UNKNOWN
 from polysched.scop.dtypes import DType
 
 
@@ -234,6 +235,8 @@ def _arithmetic(words: tuple[str, ...], names: TypeNames) -> CType:
             return Scalar(_BUILT_IN[words[0]], own_type=words[0] == _BUILT_IN[words[0]].c_name)
         if words[0] == "void":
             return VOID
+        if words[0] == UNKNOWN:
+            return Unsupported("the type of the expression in `typeof` is not looked for")
         named = names.typedef(words[0])
         if named is not None:
             return named

@@ -17,6 +17,7 @@ from polysched.errors import CompileError, SourceLocation, SourceSyntaxError, Us
 from polysched.records import dataclass
 from polysched.scop.c_frontend.text.assembly import without_assembly
 from polysched.scop.c_frontend.text.attributes import without_attributes
+from polysched.scop.c_frontend.text.typeofs import without_typeof
 from polysched.target import Compiler, find_compiler
 
 STANDARD_INPUT = "-"
@@ -93,7 +94,7 @@ def preprocess(source: SourceFile) -> str:
     ------
     SourceSyntaxError : an include is missing, or a directive is wrong; carries the compiler's message.
     """
-    return without_attributes(without_assembly(_run(source, ("-E",))))
+    return without_typeof(without_attributes(without_assembly(_run(source, ("-E",)))))
 
 
 def check_syntax(source: SourceFile) -> None:

@@ -1,8 +1,10 @@
 """What a padding refuses, and into how many pieces it falls."""
 
+import numpy as np
 import pytest
 
 from polysched.errors import UnsupportedGraphError
+from polysched.graph import from_text, interpret
 from polysched.graph.evaluation.inference import infer
 from polysched.graph.operators.registry import OPERATORS
 from polysched.graph.passes.expansion import expand_compositions
@@ -31,6 +33,20 @@ def test_a_padding_is_few_pieces_however_wide(mode: str, extent: int, front: int
     made = expand_compositions(graph)
     assert len(made.nodes) < 16
     same_values(graph, made)
+
+
+@pytest.mark.parametrize("mode", ["reflect", "wrap", "edge"])
+@pytest.mark.parametrize("pads", [[0, 2, 0, 3], [1, 0, 1, 2], [0, -1, 2, 3], [0, 1, 0, 0]])
+def test_a_padding_of_open_extents_is_that_of_fixed_ones(mode: str, pads: list[int]) -> None:
+    graph = from_text(f"""graph f(x: float32[N, M]) {{
+  const p: int64[4] = {pads}
+  let y = Pad(x, p; mode="{mode}")
+  return y
+}}""")
+    made = expand_compositions(graph)
+    for shape in ((3, 5), (4, 6)):
+        x = np.arange(shape[0] * shape[1], dtype=np.float32).reshape(shape)
+        assert interpret(made, {"x": x})["y"].tolist() == interpret(graph, {"x": x})["y"].tolist()
 
 
 def test_the_widest_padding_is_refused_at_once() -> None:
