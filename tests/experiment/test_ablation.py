@@ -214,3 +214,32 @@ def test_the_time_of_an_unknown_statement_decides_where_the_model_ran_out_of_its
     monkeypatch.setattr(crossover, "MODEL_OPERATIONS", 1)
     slower = replace(MACHINE, costs=replace(MACHINE.costs, unknown_statement_seconds=4e-10))
     assert crossover.crossover(source, slower).conditions != crossover.crossover(source, MACHINE).conditions
+
+
+def test_pages_at_hand_decide_about_products_of_few_known_rows() -> None:
+    schedule = pluto(analyse(from_c_text("""void f(float C[16][1024], float A[16][1024], float B[1024][1024]) {
+#pragma scop
+  for (int i = 0; i < 16; i++)
+    for (int j = 0; j < 1024; j++)
+      for (int k = 0; k < 1024; k++)
+        C[i][j] += A[i][k] * B[k][j];
+#pragma endscop
+}""")))
+
+    def edges(**changed: int) -> tuple[int | None, ...]:
+        target = replace(INSTRUCTED, costs=replace(INSTRUCTED.costs, **changed))
+        (band,) = tile(schedule, TilingOptions(target=target)).bands
+        assert band.plan is not None
+        return band.plan.edges
+    shipped = edges()
+    assert shipped != edges(first_tlb_pages=INSTRUCTED.costs.first_tlb_pages // 2)
+    assert shipped != edges(page_bytes=2 * INSTRUCTED.costs.page_bytes)
+
+
+def test_how_wide_sums_in_order_are_decides_about_choices_of_addends() -> None:
+    scop = from_c_text("void f(int n, double *r, double *a, double *b) {\n#pragma scop\n"
+                       "for (int i = 0; i < n; i++) r[0] += a[i] > 0.5 ? a[i] : b[i];\n#pragma endscop\n}\n")
+    options = PipelineOptions(tensorize=None)
+    program = ROOM.Program(scop, options, scheduled(analysed(scop).dependences, options))
+    narrow = replace(INSTRUCTED, costs=replace(INSTRUCTED.costs, ordered_sum_bits=INSTRUCTED.costs.ordered_sum_bits // 2))
+    assert program.text(narrow) != program.text(INSTRUCTED)
