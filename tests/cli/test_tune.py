@@ -42,7 +42,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_what_was_found_is_json(folder):
-    assert "<h1>of product: gain " in (folder / "found.html").read_text()
+    assert "<h1>product: gain " in (folder / "found.html").read_text()
     value = json.loads((folder / "found.json").read_text())
     assert (value["trials"], value["rejected"]) == (2, 0)
     assert value["gain"]["interval"][0] <= value["gain"]["median"] <= value["gain"]["interval"][1]

@@ -237,9 +237,10 @@ def test_pages_at_hand_decide_about_products_of_few_known_rows() -> None:
 
 
 def test_how_wide_sums_in_order_are_decides_about_choices_of_addends() -> None:
-    scop = from_c_text("void f(int n, double *r, double *a, double *b) {\n#pragma scop\n"
-                       "for (int i = 0; i < n; i++) r[0] += a[i] > 0.5 ? a[i] : b[i];\n#pragma endscop\n}\n")
+    scop = from_c_text("void f(int n, double A[restrict n], double B[restrict n], double r[restrict 2]) {\n"
+                       "#pragma scop\nfor (int i = 0; i < n; i++) r[0] += A[i] > 0.5 ? A[i] : B[i];\n"
+                       "#pragma endscop\n}\n")
     options = PipelineOptions(tensorize=None)
     program = ROOM.Program(scop, options, scheduled(analysed(scop).dependences, options))
-    narrow = replace(INSTRUCTED, costs=replace(INSTRUCTED.costs, ordered_sum_bits=INSTRUCTED.costs.ordered_sum_bits // 2))
-    assert program.text(narrow) != program.text(INSTRUCTED)
+    costs = replace(INSTRUCTED.costs, ordered_sum_bits=INSTRUCTED.costs.ordered_sum_bits // 2)
+    assert program.text(replace(INSTRUCTED, costs=costs)) != program.text(INSTRUCTED)

@@ -118,7 +118,7 @@ def test_each_band_over_time_has_a_form_of_its_tiles():
     made = {p.trace[0].value: p.recipe for p in over_time(OPTIONS).enumerate()}
     assert {way: (own.bands[0].split, own.bands[0].diamond) if own.bands else None for way, own in made.items()} == {
         "model": None, "split": (True, None), "wavefronts": (False, None), "diamonds": (False, True)}
-    texts = {way: optimize(from_c_file(str(KERNELS / "jacobi_1d.c")), apply_recipe(OPTIONS, recipe)).text
+    texts = {way: optimize(from_c_file(str(KERNELS / "jacobi_2d.c")), apply_recipe(OPTIONS, recipe)).text
              for way, recipe in made.items() if way != "model"}
     assert len(set(texts.values())) == 3
 

@@ -18,16 +18,19 @@ typedef struct _cl_program *cl_program;
 typedef struct _cl_kernel *cl_kernel;
 typedef struct _cl_event *cl_event;
 typedef cl_bitfield cl_device_type, cl_mem_flags, cl_command_queue_properties;
-typedef cl_uint cl_platform_info, cl_device_info, cl_program_build_info;
+typedef cl_uint cl_platform_info, cl_device_info, cl_mem_info, cl_program_build_info;
 typedef intptr_t cl_context_properties;
 #define CL_SUCCESS 0
 #define CL_TRUE 1
 #define CL_INVALID_WORK_GROUP_SIZE -54
 #define CL_PLATFORM_NAME 0x0902
+#define CL_DEVICE_MAX_MEM_ALLOC_SIZE 0x1010
+#define CL_DEVICE_GLOBAL_MEM_SIZE 0x101F
 #define CL_DEVICE_NAME 0x102B
 #define CL_DEVICE_TYPE_GPU ((cl_bitfield)1 << 2)
 #define CL_DEVICE_TYPE_ALL 0xFFFFFFFF
 #define CL_MEM_READ_WRITE ((cl_bitfield)1 << 0)
+#define CL_MEM_SIZE 0x1102
 #define CL_PROGRAM_BUILD_LOG 0x1183
 cl_int clGetPlatformIDs(cl_uint, cl_platform_id *, cl_uint *);
 cl_int clGetPlatformInfo(cl_platform_id, cl_platform_info, size_t, void *, size_t *);
@@ -51,5 +54,6 @@ cl_int clEnqueueNDRangeKernel(cl_command_queue, cl_kernel, cl_uint, const size_t
 cl_int clFinish(cl_command_queue);
 cl_int clReleaseKernel(cl_kernel);
 cl_int clReleaseProgram(cl_program);
+cl_int clGetMemObjectInfo(cl_mem, cl_mem_info, size_t, void *, size_t *);
 cl_int clReleaseMemObject(cl_mem);
 #endif
