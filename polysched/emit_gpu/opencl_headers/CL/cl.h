@@ -45,6 +45,7 @@ cl_int clGetProgramBuildInfo(cl_program, cl_device_id, cl_program_build_info, si
 cl_kernel clCreateKernel(cl_program, const char *, cl_int *);
 cl_int clSetKernelArg(cl_kernel, cl_uint, size_t, const void *);
 cl_mem clCreateBuffer(cl_context, cl_mem_flags, size_t, void *, cl_int *);
+cl_int clGetMemObjectInfo(cl_mem, cl_mem_info, size_t, void *, size_t *);
 cl_int clEnqueueWriteBuffer(cl_command_queue, cl_mem, cl_bool, size_t, size_t, const void *, cl_uint, const cl_event *,
                             cl_event *);
 cl_int clEnqueueReadBuffer(cl_command_queue, cl_mem, cl_bool, size_t, size_t, void *, cl_uint, const cl_event *,
