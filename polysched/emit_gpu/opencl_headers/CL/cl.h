@@ -55,6 +55,5 @@ cl_int clEnqueueNDRangeKernel(cl_command_queue, cl_kernel, cl_uint, const size_t
 cl_int clFinish(cl_command_queue);
 cl_int clReleaseKernel(cl_kernel);
 cl_int clReleaseProgram(cl_program);
-cl_int clGetMemObjectInfo(cl_mem, cl_mem_info, size_t, void *, size_t *);
 cl_int clReleaseMemObject(cl_mem);
 #endif
