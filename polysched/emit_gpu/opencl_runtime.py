@@ -91,14 +91,14 @@ static void polysched_device_give_buffer(void *buffer) {
   __atomic_sub_fetch(&polysched_device_bytes, polysched_device_size((cl_mem)buffer), __ATOMIC_RELAXED);
   clReleaseMemObject((cl_mem)buffer);
 }
-/* Some devices say at a kernel only that buffers do not fit. */
+/* Some devices say at a kernel only that buffers do not fit; some have more for one buffer than they say. */
 static void polysched_device_room(size_t bytes) {
   cl_ulong all = 0, most = 0;
   size_t held = __atomic_load_n(&polysched_device_bytes, __ATOMIC_RELAXED);
   char what[256];
   clGetDeviceInfo(polysched_device_chosen, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof all, &all, NULL);
   clGetDeviceInfo(polysched_device_chosen, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof most, &most, NULL);
-  if (bytes <= most && bytes <= all && held <= all - bytes) return;
+  if (bytes <= all && held <= all - bytes) return;
   snprintf(what, sizeof what, "no memory for a buffer of %zu bytes beside %zu in use: the device has %llu, and %llu at "
            "most for one buffer", bytes, held, (unsigned long long)all, (unsigned long long)most);
   polysched_device_refuse(what);
