@@ -10,7 +10,7 @@ import islpy as isl
 from polysched.dependence.dependences import DependenceKind
 from polysched.dependence.legality import Active, carrier
 from polysched.emit_c.loop_ir.index import Linear, variables
-from polysched.emit_c.loop_ir.loops import If, Node
+from polysched.emit_c.loop_ir.loops import If, Local, Node
 from polysched.emit_c.loop_ir.traversal import walk_nodes
 from polysched.emit_c.loop_ir.whole_tiles import with_whole_tiles
 from polysched.emit_c.nests.array_contraction import contract, contracted
@@ -49,7 +49,7 @@ class KernelLoops:
     ranges : the least value of each coordinate in one launch, and one past the last.
     private : arrays that became variables of the work item.
     spilled : those that stay in the device's memory, since not all fit together.
-    places : names of the places of blocks and tiles, where there are phases.
+    places : names of the places of blocks and tiles, where anything asks for them.
     phases : the loops in parts, where a block shares memory.
     tiles : what a block runs, where the launch has several steps.
     """
@@ -121,8 +121,11 @@ def _with_private(mapping: GpuMapping, launch: Launch, loops: Node, private: Map
 
 
 def private_bytes(scop: Scop, loops: Node) -> dict[str, int]:
-    """The bytes of each temporary that is a variable of the work item."""
-    return {name: prod(own.extents) * scop.array(name).dtype.bytes for name, own in contracted(loops).items()}
+    """The bytes of each temporary that is a variable of the work item: of several, of the largest."""
+    found: dict[str, int] = {}
+    for own in (temporary for node in walk_nodes(loops) if isinstance(node, Local) for temporary in node.temporaries):
+        found[own.array] = max(found.get(own.array, 0), prod(own.extents) * scop.array(own.array).dtype.bytes)
+    return found
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

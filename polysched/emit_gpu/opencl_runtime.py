@@ -81,10 +81,14 @@ static polysched_device_program polysched_device_built(const char *text) {
 }
 static void polysched_device_give_kernel(void *kernel) { clReleaseKernel((cl_kernel)kernel); }
 static size_t polysched_device_bytes;   /* of all buffers of this process */
-static void polysched_device_give_buffer(void *buffer) {
+/* What the device has for a buffer, which may be more than what was asked for. */
+static size_t polysched_device_size(cl_mem buffer) {
   size_t bytes = 0;
-  clGetMemObjectInfo((cl_mem)buffer, CL_MEM_SIZE, sizeof bytes, &bytes, NULL);
-  __atomic_sub_fetch(&polysched_device_bytes, bytes, __ATOMIC_RELAXED);
+  clGetMemObjectInfo(buffer, CL_MEM_SIZE, sizeof bytes, &bytes, NULL);
+  return bytes;
+}
+static void polysched_device_give_buffer(void *buffer) {
+  __atomic_sub_fetch(&polysched_device_bytes, polysched_device_size((cl_mem)buffer), __ATOMIC_RELAXED);
   clReleaseMemObject((cl_mem)buffer);
 }
 /* Some devices say at a kernel only that buffers do not fit. */
@@ -120,7 +124,7 @@ static cl_mem polysched_device_allocate(long rows, long row_elements, size_t ele
   polysched_device_room(bytes);
   cl_mem buffer = clCreateBuffer(polysched_device_context, CL_MEM_READ_WRITE, bytes ? bytes : 1, NULL, &status);
   polysched_device_check(status, "no memory for a buffer");
-  __atomic_add_fetch(&polysched_device_bytes, bytes ? bytes : 1, __ATOMIC_RELAXED);
+  __atomic_add_fetch(&polysched_device_bytes, polysched_device_size(buffer), __ATOMIC_RELAXED);
   polysched_device_own(buffer, polysched_device_give_buffer);
   return buffer;
 }

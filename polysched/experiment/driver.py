@@ -70,12 +70,11 @@ def committed(found: Found, own: Path, arguments: argparse.Namespace) -> Path:
     path = found.folder / RESULTS
     if not path.exists():
         return own
-    if not arguments.any_machine:
-        arguments.any_machine = True
-        if not arguments.quiet:
-            machines = "; ".join(machines_of(read(path, experiment=found.name)))
-            print(f"polysched: there is no {own} here: shown are the committed results, measured on {machines}",
-                  file=sys.stderr)
+    arguments.any_machine = True
+    if not arguments.quiet:
+        machines = "; ".join(machines_of(read(path, experiment=found.name)))
+        print(f"polysched: there is no {own} here: shown are the committed results, measured on {machines}",
+              file=sys.stderr)
     return path
 
 

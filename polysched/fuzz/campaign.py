@@ -163,13 +163,19 @@ def _result(report: Mapping[str, Any]) -> ProgramResult:
 
 
 def shrunk_text(result: ProgramResult, options: CampaignOptions) -> str:
-    """The smallest C file found that shows the first wrong finding of a program, with a comment that says which."""
+    """The smallest C file found that shows the first wrong finding of a program, with a comment that says which.
+
+    As it is where no time is given for that, or where the child ended before it said anything.
+    """
     finding = result.wrong[0]
+    own = PROGRAM_KINDS[options.programs].program(result.seed, options.shape).text()
+    if not options.shrink_seconds:
+        return _comment(result.seed, finding, options, smaller=False) + own
     request = {"shrink": result.seed, "finding": asdict(finding), "shape": options.shape_request,
                "programs": options.programs, "seconds": options.shrink_seconds}
     end, _ = _worker(request, options.limit_seconds + options.shrink_seconds, options)
     texts = [str(report["text"]) for report in end.reports if "text" in report]
-    return _comment(result.seed, finding, options, smaller=True) + texts[-1]
+    return _comment(result.seed, finding, options, smaller=bool(texts)) + (texts[-1] if texts else own)
 
 
 def _comment(seed: int, finding: Finding, options: CampaignOptions, *, smaller: bool) -> str:

@@ -49,11 +49,11 @@ class Operator:
         if len(self.extents) != 2 or not whole(*self.extents) or min(self.extents) < 1:
             raise UsageError("extents are two positive numbers", where=f"operator {self.name}",
                              witness=str(self.extents))
-        if not (self.work >= 0 and isfinite(self.work)) or min(self.weights, self.result) < 0:
-            raise UsageError("work and bytes are at least 0", where=f"operator {self.name}")
         if not whole(self.weights, self.result):
             raise UsageError("bytes are whole numbers", where=f"operator {self.name}",
                              witness=f"{self.weights}, {self.result}")
+        if not (self.work >= 0 and isfinite(self.work)) or min(self.weights, self.result) < 0:
+            raise UsageError("work and bytes are at least 0", where=f"operator {self.name}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,11 +74,11 @@ class Message:
     cut: str = "cells"
 
     def __post_init__(self) -> None:
-        if self.bytes < 0:
-            raise UsageError("a message has at least 0 bytes", where=f"message {self.source} to {self.sink}")
         if not whole(self.bytes):
             raise UsageError("bytes are whole numbers", where=f"message {self.source} to {self.sink}",
                              witness=str(self.bytes))
+        if self.bytes < 0:
+            raise UsageError("a message has at least 0 bytes", where=f"message {self.source} to {self.sink}")
         if self.cut not in CUTS:
             raise UsageError(f"a message is cut by {', '.join(CUTS)}", witness=self.cut,
                              where=f"message {self.source} to {self.sink}")

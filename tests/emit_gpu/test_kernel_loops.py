@@ -1,10 +1,10 @@
 """The loops of one work item."""
 
-from polysched.emit_c.loop_ir.index import variables
-from polysched.emit_c.loop_ir.loops import For, If
+from polysched.emit_c.loop_ir.index import constant, variables
+from polysched.emit_c.loop_ir.loops import Block, For, If, Local, Temporary
 from polysched.emit_c.loop_ir.traversal import walk_nodes
 from polysched.emit_gpu import emit_opencl
-from polysched.emit_gpu.kernel_loops import kernel_loops, private_arrays
+from polysched.emit_gpu.kernel_loops import kernel_loops, private_arrays, private_bytes
 from polysched.emit_gpu.names import device_names
 from polysched.target.gpus import POCL, SM_80
 from tests.gpu.mapped import PRODUCT, SCALE, mapped
@@ -69,3 +69,10 @@ def test_temporaries_of_a_block_that_do_not_fit_together_stay_in_memory() -> Non
     assert notes[1].startswith("kernel0: u stay in the device's memory, since buffers of 256 work items in a block")
     fewer = mapped(LARGE, block=(64,))
     assert kernel_loops(fewer, fewer.launches[0], device_names(fewer.scop)).private == {"s", "u"}
+
+
+def test_of_several_buffers_of_one_temporary_the_largest_counts() -> None:
+    """The last one counted, however small: 8 bytes in the place of 8192 here."""
+    whole, one = Temporary("s", "s", (0,), (constant(0),), (1024,)), Temporary("s", "s")
+    loops = Block((Local((whole,), Block(())), Local((one,), Block(()))))
+    assert private_bytes(mapped(LARGE, block=(64,)).scop, loops) == {"s": 8192}

@@ -101,10 +101,11 @@ def test_show_measures_nothing_and_refuses_several_machines(toy: Path, tmp_path:
     assert "another processor" in done.stderr
     assert bench(tmp_path, "--show", "--any-machine").returncode == 0
     (tmp_path / "toy.jsonl").rename(tmp_path / "experiments" / "toy" / "results.jsonl")
-    committed = bench(tmp_path, "--show")
-    assert "| two" in committed.stdout
-    assert "the committed results" in committed.stderr
-    assert "another processor" in committed.stderr
+    for asked in ((), ("--any-machine",)):
+        committed = bench(tmp_path, "--show", *asked)
+        assert "| two" in committed.stdout
+        assert "the committed results" in committed.stderr
+        assert "another processor" in committed.stderr
 
 
 @pytest.mark.parametrize("name", ["pet", "polybench"])

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from polysched.cli.entry import main
 from polysched.errors import OutputError
+from polysched.fuzz import campaign
 from polysched.fuzz.campaign import (
     CampaignOptions,
     ProgramResult,
@@ -71,6 +74,24 @@ def test_a_wrong_program_is_saved_with_what_is_wrong(tmp_path: Path) -> None:
     assert "A[1] is 3 instead of 4" in text
     assert "polysched fuzz --count 1 --seed 5" in text
     assert text.endswith(generate(5).text())
+
+
+def test_a_wrong_program_is_saved_as_it_is_without_time_or_a_word_of_the_child(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Behind Ctrl-C, a child that had not begun within the limit of one program ended the command by an IndexError."""
+    asked: list[float] = []
+
+    def silent(request: Any, seconds: float, options: CampaignOptions) -> tuple[Any, str]:
+        asked.append(seconds)
+        return SimpleNamespace(reports=()), ""
+
+    monkeypatch.setattr(campaign, "_worker", silent)
+    for seconds in (0.0, 3.0):
+        options = CampaignOptions(count=1, seed=5, limit_seconds=1.0, shrink_seconds=seconds)
+        text = save_findings([ProgramResult(seed=5, findings=(WRONG,))], options, tmp_path)[0].read_text()
+        assert text.endswith(generate(5).text())
+        assert "made smaller" not in text
+    assert asked == [4.0]
 
 
 def test_a_folder_that_cannot_be_written_is_refused(tmp_path: Path) -> None:

@@ -47,8 +47,10 @@ def test_what_is_no_graph_is_refused(operators, messages, said) -> None:
     (lambda: Operator(name="a", work=1, extents=(0, 1)), "extents"),
     (lambda: Operator(name="a", work=1, extents=(1.5, 1)), "extents"),
     (lambda: Operator(name="a", work=1, weights=0.5), "whole numbers"),
+    (lambda: Operator(name="a", work=1, result="8"), "whole numbers"),
     (lambda: Message(source="a", sink="b", bytes=-1), "at least 0"),
     (lambda: Message(source="a", sink="b", bytes=1.5), "whole numbers"),
+    (lambda: Message(source="a", sink="b", bytes=None), "whole numbers"),
     (lambda: Message(source="a", sink="b", bytes=1, cut="halves"), "cells, rows, columns")])
 def test_a_number_out_of_its_range_is_refused(make, said) -> None:
     with pytest.raises(UsageError, match=said):

@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from polysched.errors import OutputError
-from polysched.fuzz.matches.pairs import pair
+from polysched.fuzz.matches.pairs import described, pair
 from polysched.fuzz.matches.records import CRASH, TIMEOUT, PairRecord
 from polysched.fuzz.time_limit import place_of_end
 from polysched.measure.processes.chunks import run_chunks
@@ -105,13 +105,18 @@ def _worker(request: Mapping[str, Any], options: MatchCampaign, seconds: float =
 
 
 def reproducer(record: PairRecord, options: MatchCampaign) -> str:
-    """The smallest pair found that has the same fault, as Markdown: description, program, what is wrong."""
+    """The smallest pair found that has the same fault, as Markdown: description, program, what is wrong.
+
+    The pair as it is where no time is given for that.
+    """
+    head = f"# Pair {record.seed} of polysched fuzz --instructions: {record.verdict}\n\n"
+    again = f"\nReproduce with: polysched fuzz --instructions --pairs 1 --seed {record.seed}\n"
+    if not options.shrink_seconds:
+        return head + described(pair(record.seed), record.reason) + again
     request = {"shrink": record.seed, "verdict": record.verdict, "seconds": options.shrink_seconds,
                "limit_seconds": options.limit_seconds}
     end, _ = _worker(request, options, seconds=options.shrink_seconds)
     texts = [str(report["text"]) for report in end.reports if "text" in report]
-    head = f"# Pair {record.seed} of polysched fuzz --instructions: {record.verdict}\n\n"
-    again = f"\nReproduce with: polysched fuzz --instructions --pairs 1 --seed {record.seed}\n"
     return head + (texts[-1] if texts else record.reason) + again
 
 

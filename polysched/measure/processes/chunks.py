@@ -27,18 +27,20 @@ def run_chunks(chunks: Sequence[Seeds], check: Callable[[Seeds, Stop], Iterable[
     KeyboardInterrupt, SystemExit : as in the middle of it, behind `on_result` of everything that was found.
     """
     found: list[list[Result]] = [[] for _ in chunks]
-    told, stop = 0, Stop()
+    told, heard, stop = 0, 0, Stop()
 
     def run(number: int) -> None:
         if not stop.is_set():
             found[number].extend(check(chunks[number], stop))
 
     def tell(number: int) -> None:
-        nonlocal told
+        nonlocal told, heard
         while told <= number:
-            told += 1
-            for result in found[told - 1] if on_result else ():
-                on_result(result) if on_result else None
+            for result in found[told][heard:]:
+                heard += 1   # first: what a stop interrupts is not told twice
+                if on_result is not None:
+                    on_result(result)
+            told, heard = told + 1, 0
 
     with ThreadPoolExecutor(jobs) as pool:
         futures = [pool.submit(run, number) for number in range(len(chunks))]

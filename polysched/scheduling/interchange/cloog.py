@@ -130,7 +130,10 @@ def _in_short(part: Matrix) -> str:
 def _context(lines: Lines) -> tuple[tuple[Matrix, ...], tuple[str, ...]]:
     """The context, and the names of its parameters where it is in isl's notation."""
     if not _is_spoken(lines):
-        return _union(lines, 0, None, "the context"), ()
+        found = _union(lines, 0, None, "the context")
+        if found[0].outputs:
+            lines.refuse("the context before this line has dimensions that are no parameters")
+        return found, ()
     at, spoken = lines.at, _spoken(lines, "the context")
     if spoken.dim(isl.dim_type.out) or spoken.dim(isl.dim_type.in_) or spoken.is_empty():
         lines.at = at

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from polysched.cli.entry import main
+from polysched.fuzz.matches import campaign
 from polysched.fuzz.matches.attempt import Emission
-from polysched.fuzz.matches.campaign import MatchCampaign, run_pairs
+from polysched.fuzz.matches.campaign import MatchCampaign, run_pairs, save_faults
 from polysched.fuzz.matches.harness import Version, compared
 from polysched.fuzz.matches.pairs import PROGRAMS_PER_UNIT, SAME, Pair, described, pair
 from polysched.fuzz.matches.records import (
@@ -155,3 +156,11 @@ def test_no_pair_is_wrong_crashes_or_hangs(pairs: int) -> None:
     assert any(r.kind == BRANCHES for r in halves[1])
     assert [(r.seed, r.verdict, r.reason) for r in records if r.is_fault] == []
     assert sum(r.verdict == MATCHED for r in records) > pairs // 7
+
+
+def test_a_faulty_pair_that_gets_no_time_is_saved_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Behind Ctrl-C no child is started, which repeats a timeout before it says anything."""
+    monkeypatch.setattr(campaign, "run_isolated", None)
+    record = PairRecord(seed=8, kind="sum", relation=SAME, verdict=TIMEOUT, reason="not done after 10 seconds")
+    (path,) = save_faults([record], MatchCampaign(pairs=1, seed=8, shrink_seconds=0.0), tmp_path)
+    assert described(pair(8), record.reason) in path.read_text()

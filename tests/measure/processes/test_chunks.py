@@ -46,6 +46,19 @@ def test_a_stop_tells_what_chunks_had_and_starts_no_more() -> None:
     assert len(started) < 20
 
 
+def test_a_stop_in_the_middle_of_a_chunk_tells_its_rest() -> None:
+    told: list[int] = []
+
+    def hear(number: int) -> None:
+        told.append(number)
+        if number == 1:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_chunks([range(3)], lambda chunk, stop: chunk, jobs=1, on_result=hear)
+    assert told == [0, 1, 2]
+
+
 def test_a_fault_of_a_chunk_ends_the_others() -> None:
     def broken(chunk: range, stop: Stop) -> Iterator[int]:
         if chunk.start == 0:

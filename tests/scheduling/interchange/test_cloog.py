@@ -137,6 +137,7 @@ def test_sets_and_relations_in_notation_of_isl_are_read(program: Dependences) ->
 
 @pytest.mark.parametrize(("old", "new", "message"), [
     ("{ : N >= 1 }", "{ [i] : N >= 1 }", "dimensions that are no parameters"),
+    ("[N] -> { : N >= 1 }", "1 4 1 0 0 1\n1 1 1 -2", "dimensions that are no parameters"),
     ("{ : N >= 1 }", "{ : N > N }", "no values at all"),
     ("[N] -> { : N", "[M] -> { : M", "M is none of the program's"),
     ("[N] -> { : N >= 1 }", "[M] -> { : }", "M is none of the program's"),
