@@ -51,14 +51,14 @@ def _numpy(function: str, argument: str, value: Any, target: str | None, otherwi
     except (BufferError, RuntimeError, TypeError, ValueError) as error:   # torch's tensors without data
         raise UsageError(f"{what} that is on no device of DLPack", witness=str(error).partition("\n")[0],
                          hint=TO_THE_CPU) from None
+    if _is_negated(value):
+        raise UsageError(f"{what} whose memory holds the negatives of its elements", hint="call its resolve_neg()")
     if device == CUDA and target == CUDA_TARGET.name:
         return cuda_array(what, value)
     if device != CPU:
         hint = f"{TO_THE_CPU}, {otherwise}" if device == CUDA else TO_THE_CPU
         raise UsageError(f"{what} on the DLPack device {device}, the kernel takes arrays in the CPU's memory ({CPU})",
                          hint=hint)
-    if _is_negated(value):
-        raise UsageError(f"{what} whose memory holds the negatives of its elements", hint="call its resolve_neg()")
     try:
         array = np.from_dlpack(value)
     except (BufferError, RuntimeError, TypeError, ValueError) as error:

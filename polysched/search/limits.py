@@ -82,8 +82,8 @@ class SearchLimits:
     most_cases: int = constant(16, unit="recipes", source="for one range of sizes, whose codes all stand in one region")
     busy_seconds: float = constant(30.0, unit="s", source="another writer may hold the database for so long")
     # lookup.py
-    replay_seconds: float = constant(15.0, unit="s", source="of processor time, for the code of a record; of the 25 s "
-                                     "of a file, so that a record that never ends leaves some to the models")
+    replay_seconds: float = constant(15.0, unit="s", source="of processor time, for the code of all records of a "
+                                     "region; of the 25 s of a file, so that they leave some to the models")
     # rewriting/rules.py
     split_factors: tuple[int, ...] = constant((4, 16), unit="iterations", source="parts of a dimension or a sum: the "
                                               "lanes of a vector, and a few of them")

@@ -142,17 +142,30 @@ def _by_record(scop: Scop, options: PipelineOptions, seconds: dict[str, float]) 
     started = thread_time()
     records: tuple[Range | Hit, ...] = (*ranges, *hits)
     for record in records:
-        if thread_time() - started >= LIMITS.replay_seconds:
+        left = LIMITS.replay_seconds - (thread_time() - started)
+        if left <= 0:
             told.append(f"others are not looked at: those before took {LIMITS.replay_seconds:g} s of processor time")
             break
-        made = in_variants(scop, plain, record, seconds) if isinstance(record, Range) else replayed(
-            scop, plain, record.recipe, record.winner.code, seconds)
+        made = with_budget(ANY_NUMBER, partial(_of_record, scop, plain, record, seconds), seconds=left)
+        if made is None or thread_time() - started > LIMITS.replay_seconds:
+            made = _takes_long() + (", with that of those before" if told else "")
         if isinstance(made, Optimized):
             used = made.looked_up if isinstance(record, Range) else "; ".join([str(record), *told])
             return replace(made, looked_up=used), used
         told.append(f"{f'the range {record.name}' if isinstance(record, Range) else record} is not used: {made}")
         _LOG.warning("%s: %s", scop.name, told[-1])
     return None, "; ".join(told) or "has nothing for the region here"
+
+
+def _of_record(scop: Scop, options: PipelineOptions, record: Range | Hit, seconds: dict[str, float]) -> Optimized | str:
+    """The region by what a record says, or why it is not to be used."""
+    if isinstance(record, Range):
+        return in_variants(scop, options, record, seconds)
+    return replayed(scop, options, record.recipe, record.winner.code, seconds)
+
+
+def _takes_long() -> str:
+    return f"its C takes more than {LIMITS.replay_seconds:g} s of processor time"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -251,7 +264,7 @@ def replayed(scop: Scop, options: PipelineOptions, recipe: Recipe, code: str,
     except PolyschedError as error:
         made = error.problem
     if made is None or thread_time() - started > LIMITS.replay_seconds:   # stages say of theirs that it is spent
-        return f"its C takes more than {LIMITS.replay_seconds:g} s of processor time"
+        return _takes_long()
     if isinstance(made, str):
         return made
     if made.tiled.unused:

@@ -4,7 +4,10 @@ import numpy as np
 import pytest
 
 import polysched
+from polysched.emit_gpu.interface import CUDA as CUDA_TARGET
 from polysched.errors import UsageError
+from polysched.kernel.cuda_arrays import CUDA
+from polysched.kernel.given_arrays import as_numpy
 from polysched.scop.expression import compute, placeholder, symbols
 
 
@@ -111,6 +114,8 @@ class Nowhere(Producer):
 def test_what_memory_does_not_hold_is_refused() -> None:
     with pytest.raises(UsageError, match="negatives of its elements"):
         add(np.zeros(3), Negated(np.ones(3)))
+    with pytest.raises(UsageError, match="negatives of its elements"):
+        as_numpy("add", {"y": Negated(np.ones(3), device=CUDA)}, CUDA_TARGET.name)
     with pytest.raises(UsageError, match="no device of DLPack"):
         add(np.zeros(3), Nowhere(np.ones(3)))
 

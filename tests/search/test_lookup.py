@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from time import thread_time
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import pytest
 import polysched
 from polysched.errors import UsageError
 from polysched.measure.timing.race import Gain
+from polysched.pipeline.optimized import Optimized
 from polysched.pipeline.recipe import Recipe
 from polysched.scheduling.primitives import Interchange, SplitReduction, StripMine
 from polysched.scop import from_c_text
@@ -227,4 +229,20 @@ def test_a_record_that_takes_long_leaves_time_for_the_models(tmp_path: Path, mon
     monkeypatch.setattr(looking_up, "LIMITS", replace(LIMITS, replay_seconds=1e-4))
     found = optimize(product(), options(tmp_path / "tuned.db", 64))
     assert "is not used: its C takes more than 0.0001 s of processor time; others are not looked at" in found.looked_up
+    assert found.options.tiling.bands == {}
+
+
+def test_the_codes_of_a_range_take_no_longer_than_a_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    keep_range(tmp_path / "t.db", product(), {0: 4, 20: 8, 40: 16})
+    made = optimize(product(), options(tmp_path / "t.db"))
+
+    def slow(*given: object) -> Optimized:
+        started = thread_time()
+        while thread_time() - started < 0.03:
+            pass
+        return made
+    monkeypatch.setattr(looking_up, "LIMITS", replace(LIMITS, replay_seconds=0.05))
+    monkeypatch.setattr(looking_up, "replayed", slow)
+    found = optimize(product(), options(tmp_path / "t.db"))
+    assert "is not used: its C takes more than 0.05 s of processor time" in found.looked_up
     assert found.options.tiling.bands == {}

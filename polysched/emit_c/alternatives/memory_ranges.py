@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from functools import reduce
 from weakref import WeakKeyDictionary
 
 import islpy as isl
@@ -90,18 +92,29 @@ def _touched_memory(scop: Scop, array: Array) -> MemoryRange | None:
 
 def _memory_around(scop: Scop, array: Array) -> MemoryRange | None:
     """The memory between bounds of what each access touches, which no cases divide; None where there are none."""
-    whole: isl.Set | None = None
-    for access in (a for s in scop.statements for a in s.accesses if a.array == array.name):
-        relation = access.relation.gist_params(scop.context)   # bounds from types of parameters bound nothing useful
-        rows = isl.Map.from_basic_map(relation.remove_divs().simple_hull()).range().remove_divs()
-        whole = rows if whole is None else whole.union(rows)
-    if whole is None:
+    relations = [a.relation.gist_params(scop.context)   # bounds from types of parameters bound nothing useful
+                 for s in scop.statements for a in s.accesses if a.array == array.name]
+    if not relations:
         return None
+    whole = _union(isl.Map.from_basic_map(r.remove_divs().simple_hull()).range().remove_divs() for r in relations)
     whole = whole.drop_constraints_not_involving_dims(isl.dim_type.set, 0, len(array.extents)).coalesce()
     convex = isl.Set.from_basic_set(whole.simple_hull())
     if all(_is_bounded(_alone(convex, k), range(1)) for k in range(len(array.extents))):
+        if pointers := _pointers(array):   # a pointer that the region does not read may lead nowhere
+            convex = convex.intersect(_any_along(_union(r.range() for r in relations), pointers))
         return _within_bounds(scop, array, convex)
     return None if _pointers(array) or not _is_bounded(_alone(whole, 0), range(1)) else _one_piece(scop, array, whole)
+
+
+def _union(sets: Iterable[isl.Set]) -> isl.Set:
+    return reduce(isl.Set.union, sets)
+
+
+def _any_along(touched: isl.Set, pointers: int) -> isl.Set:
+    """The rows that are touched, with all subscripts along them."""
+    along = touched.dim(isl.dim_type.set) - pointers
+    leading = touched.project_out(isl.dim_type.set, pointers, along).coalesce()
+    return leading.insert_dims(isl.dim_type.set, pointers, along).set_tuple_id(touched.get_tuple_id())
 
 
 def _alone(touched: isl.Set, dimension: int) -> isl.Set:

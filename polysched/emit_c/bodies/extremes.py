@@ -59,8 +59,8 @@ def extremes(numbers: isl.Set) -> Extremes | None:
     known = _KNOWN.get(key)
     if known is None or not known.answers(numbers, operations, seconds):
         known = _found(numbers, operations, seconds)
-        _KNOWN[key] = known
-    _KNOWN.move_to_end(key)
+    _KNOWN.pop(key, None)   # another thread may have dropped it
+    _KNOWN[key] = known
     if len(_KNOWN) > KEPT:
         _KNOWN.popitem(last=False)
     return known.ends

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -60,8 +61,12 @@ def _asked(site: Site) -> list[Scaled]:
     return [Scaled(n, a, s, Size.of(e)) for n, (a, s, e) in enumerate(zip(axes, scales, extents, strict=True))]
 
 
-def _grown(site: Site, extent: Size, factor: float) -> Size:
+def _grown(site: Site, extent: Size, factor: float, place: int = SCALES) -> Size:
     """`floor(extent * factor)`.
+
+    Parameters
+    ----------
+    place : of the operand that has the factor.
 
     Raises
     ------
@@ -71,7 +76,7 @@ def _grown(site: Site, extent: Size, factor: float) -> Size:
         return Size(math.floor(int(extent) * factor))
     above, below = factor.as_integer_ratio()
     if max(abs(above), below) > LIMITS.largest_part_of_a_scale:
-        raise site.refusal(f"an open size times {factor}", SCALES, witness=str(site.type()),
+        raise site.refusal(f"an open size times {factor}", place, witness=str(site.type()),
                            hint="fix the size by sizes=, or give a scale that is a quotient of small numbers")
     return extent * above // below
 
@@ -209,16 +214,23 @@ def _check_table(site: Site, scale: float, result: int) -> None:
                            witness=f"{count:.0f} elements between which others lie")
 
 
+def _part(site: Site, number: int) -> tuple[float, float]:
+    """Which part of an axis is taken: all of it where nothing is cropped."""
+    if site.attribute("coordinate_transformation_mode") != "tf_crop_and_resize":
+        return 0.0, 1.0
+    roi = _operand(site, ROI)
+    if roi is None:
+        return 0.0, 1.0
+    return float(roi.flat[number]), float(roi.flat[number + roi.size // 2])
+
+
 def _axis(site: Site, asked: Scaled) -> Axis:
     """The places and weights of one axis."""
     number, axis, scale, result = asked.number, asked.axis, asked.scale, int(asked.after)
     assert scale is not None, "extents that are known have a known ratio"
     before = int(site.type().shape[axis])
     _check_table(site, scale, result)
-    roi = _operand(site, ROI)
-    part = (0.0, 1.0)
-    if roi is not None and site.attribute("coordinate_transformation_mode") == "tf_crop_and_resize":
-        part = (float(roi.flat[number]), float(roi.flat[number + roi.size // 2]))
+    part = _part(site, number)
     rows: list[dict[int, float]] = []
     outside = np.zeros(result, bool)
     for place in range(result):
@@ -231,9 +243,10 @@ def _axis(site: Site, asked: Scaled) -> Axis:
             total = sum(taps.values())
             taps = {p: w / total for p, w in taps.items()} if total else taps   # beyond all elements: outside
         rows.append(taps)
-    most = max((len(r) for r in rows), default=1)
+    most = max([1, *map(len, rows)])
     places, weights = np.zeros((result, most), np.int64), np.zeros((result, most))
     for i, taps in enumerate(rows):
+        places[i] = min(max(min(taps, default=0), 0), before - 1)   # what has a weight of 0 is read, too
         for t, (p, w) in enumerate(taps.items()):
             places[i, t], weights[i, t] = min(max(p, 0), before - 1), w
     return Axis(axis, places, weights, outside)
@@ -256,7 +269,7 @@ def _resize(site: Site, build: Builder, x: str, *_: str) -> str:
     changed = _resampled(site)
     result = build.op("Identity", x)
     for asked in _asked(site):
-        if not _is_known(site, asked) and asked.scale != 1:
+        if not _is_known(site, asked) and (asked.scale != 1 or _part(site, asked.number) != (0.0, 1.0)):
             result = _open_axis(site, build, result, asked)
     outside = None
     for own in changed:
@@ -385,9 +398,8 @@ def _np_resize(site: Site, x: np.ndarray, *_: Any) -> Any:
         if own.places.shape[1] == 1:
             result = np.take(result, own.places[:, 0], axis=own.axis)
         else:
-            matrix = np.zeros((own.places.shape[0], x.shape[own.axis]))
-            np.add.at(matrix, (np.arange(len(matrix))[:, None], own.places), own.weights)
-            result = np.moveaxis(np.tensordot(matrix, result, (1, own.axis)), 0, own.axis)
+            result = reduce(np.add, (np.take(result, places, axis=own.axis) * weights.reshape(column)
+                                     for places, weights in zip(own.places.T, own.weights.T, strict=True)))
         outside = outside | own.outside.reshape(column)
     return np.where(outside, site.attribute("extrapolation_value", 0.0), result).astype(x.dtype)
 
@@ -404,7 +416,7 @@ def _factors(site: Site) -> list[float]:
 def _upsample_types(site: Site) -> tuple[TensorType, ...]:
     own = site.type()
     _check_elements(site)
-    return (own.with_shape([_grown(site, e, f) for e, f in zip(own.shape, _factors(site), strict=True)]),)
+    return (own.with_shape([_grown(site, e, f, 1) for e, f in zip(own.shape, _factors(site), strict=True)]),)
 
 
 def _upsample(site: Site, build: Builder, x: str, _: str) -> str:

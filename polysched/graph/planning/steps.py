@@ -68,7 +68,7 @@ class Copies:
     moves : one after the other.
     inputs : the values that the moves' operands name.
     output : the value that is made.
-    node : what the graph calls the node that it stands for, where that is another one.
+    node : what the model file calls the node that it stands for; empty where it does not say.
     """
 
     moves: tuple[Move, ...]

@@ -230,7 +230,10 @@ def _variable(b: StatementBuilder, node: c_ast.ID, domain: isl.Set) -> Expr:
     x = b.x
     symbol = x.bindings.symbol(node)
     if symbol.is_enumerator:
-        value = polyhedra.constant_value(enumerator(x, symbol, domain).value)
+        try:
+            value = polyhedra.constant_value(enumerator(x, symbol, domain).value)
+        except NotAffine:
+            value = None
         if value is None:
             raise x.refuse(f"the value of the enumeration constant `{node.name}` is not known", node)
         return Literal(str(value), value, dtypes.INT32)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from polysched.scop.construction import functions, values
+from polysched.scop.construction.promotion import result_type
 from polysched.scop.construction.values import Value, constant_of
 from polysched.scop.dtypes import BOOL, INT8
 
@@ -55,9 +56,10 @@ def _of_one_type(left: Value, right: Value) -> Value:
 
 
 def _is_harmless(left: Value, right: Value) -> bool:
-    """Whether C has the same: of floats, and by a constant other than 0 and -1."""
+    """Whether C has the same: of floats, as which NumPy divides int64 by uint64, and by a constant but 0 and -1."""
+    common, _ = result_type(left.dtype, left.weak, right.dtype, right.weak)
     constant = constant_of(right)
-    return left.dtype.is_float or right.dtype.is_float or (constant is not None and constant not in (0, -1))
+    return common.is_float or (constant is not None and constant not in (0, -1))
 
 
 def _divisor(right: Value) -> Value:

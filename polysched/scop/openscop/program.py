@@ -181,6 +181,9 @@ class _Writer:
     def _extents(self, array: str, elements: isl.Set, sizes: list[str]) -> Iterator[str]:
         """The extents of an array as C, and names of parameters for those that are no one affine function."""
         context = self.region.context
+        if elements.dim(_OUT) and elements.is_empty():
+            raise UnsupportedScopError(f"{array} is accessed by no instance", where=self.path,
+                                       hint="leave out the statements that never run")
         for dimension in range(elements.dim(_OUT)):
             if not _has_ends(elements, dimension):
                 raise UnsupportedScopError(f"{array} is accessed without end", where=self.path,

@@ -16,6 +16,7 @@ import numpy as np
 
 from polysched.scop.body import Call, Cast
 from polysched.scop.construction import divisions, functions, values
+from polysched.scop.construction.promotion import result_type
 from polysched.scop.construction.values import CannotExpress, Value
 from polysched.scop.dtypes import BOOL, FLOAT64, INT8, INT64
 
@@ -35,7 +36,7 @@ def _is_nan(value: Value) -> Value:
 
 def _of_integers_or_floats(name: str, of_integers: Callable[[Value, Value], Value], left: Value, right: Value) -> Value:
     """A function of math.h, which of integers is one of integers."""
-    if left.dtype.is_integer and right.dtype.is_integer:
+    if result_type(left.dtype, left.weak, right.dtype, right.weak)[0].is_integer:
         return of_integers(left, right)
     return functions.call(name, (left, right))
 

@@ -9,7 +9,7 @@ partial sum; otherwise the part is a limit.  What fits no such form stays a text
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 
@@ -126,14 +126,18 @@ def _cleared(semantics: Semantics, rest: tuple[Block, ...]) -> Contraction | Non
 def _all_added_to(block: Block) -> bool:
     """Whether each loop of a sum has an iteration wherever it stands: else an element may only be cleared."""
     extents = {loop.name: loop.extent for loop in block.loops}
-    for loop in block.loops:
-        if loop.upper is None and isinstance(loop.extent, str):
-            continue
-        length = (loop.upper or Affine((), int(loop.extent))).plus(loop.lower, -1)
-        least = [c * (int(extents[n]) - 1) for n, c in length.terms if c < 0]
-        if length.constant + sum(least) < 1:
-            return False
-    return True
+    return all(_has_iterations(loop, extents) for loop in block.loops)
+
+
+def _has_iterations(loop: Loop, extents: Mapping[str, int | str]) -> bool:
+    """Whether a loop is known to have an iteration for all values of the loops around it."""
+    if loop.upper is None and isinstance(loop.extent, str):   # from 0, or from an iterator that stays below the same
+        return loop.lower.constant <= 0 and len(loop.lower.terms) <= 1 and all(
+            c == 1 and extents[n] == loop.extent for n, c in loop.lower.terms)
+    length = (loop.upper or Affine((), int(loop.extent))).plus(loop.lower, -1)
+    falling = [(c, extents[n]) for n, c in length.terms if c < 0]
+    steps = [c * (extent - 1) for c, extent in falling if isinstance(extent, int)]
+    return len(steps) == len(falling) and length.constant + sum(steps) >= 1
 
 
 def _dtypes(semantics: Semantics, elements: dict[Element, None]) -> tuple[DType, ...]:

@@ -93,6 +93,8 @@ def in_loops(semantics: Semantics, block: Block) -> tuple[Block, ...]:
     if len(block.results) != 1 or block.starts:
         return (block,)
     result = _added_choice(block.results[0])
+    if not result.reads_itself and any(loop.name not in result.output.names for loop in block.loops):
+        return (block,)   # the last of several values stays
     if (found := _sum(result)) is None or (steps := _steps(found, result)) is None:
         return (replace(block, results=(result,)),)
     name = _fresh(semantics)

@@ -6,6 +6,7 @@ import ctypes
 import re
 from pathlib import Path
 
+import islpy as isl
 import numpy as np
 import pytest
 
@@ -15,6 +16,7 @@ from polysched.pipeline import transform_file
 from polysched.pipeline.options import PipelineOptions
 from polysched.scop import from_c_text
 from polysched.scop.budget import with_budget
+from polysched.scop.scop import union_map
 from tests.emit_c.compiled import load
 
 SWAP = """
@@ -114,3 +116,32 @@ def test_larger_bounds_where_the_exact_ones_take_too_long(monkeypatch: pytest.Mo
     assert "low[0]" in "".join(row.before)
     assert "low[(long)n - 1]" in "".join(row.before)
     assert not re.search(r"\d{9}", given.begin + given.end)
+
+
+EVERY_THIRD = """
+void f(int n, int m, double *out, double **A) {
+#pragma scop
+  for (int i = 0; i < m; i++)
+    for (int l = 0; l < n; l++)
+      if (i % 3 == 0)
+        out[i] += A[i][l];
+#pragma endscop
+}
+"""
+
+
+@pytest.mark.parametrize(("text", "name"), [(FILTER, "w_low"), (EVERY_THIRD, "A")])
+def test_larger_bounds_read_no_pointer_that_the_program_does_not(
+        text: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may lead nowhere: `w` may be null where `m` is 0."""
+    scop = from_c_text(text)
+    visited: list[isl.Set] = []
+    monkeypatch.setattr(memory_ranges, "_touched_memory", lambda *_: None)
+    monkeypatch.setattr(memory_ranges, "_rows", lambda _, __, touched, pointers, **___: visited.append(
+        touched.project_out(isl.dim_type.set, pointers, 2 - pointers)))
+    memory_of(scop, scop.array(name))
+    (rows,) = visited
+    touched = isl.Set.from_union_set(union_map(
+        a.relation for s in scop.statements for a in s.accesses if a.array == name).range())
+    read = touched.project_out(isl.dim_type.set, 1, 1)
+    assert rows.intersect_params(scop.context).is_equal(read.intersect_params(scop.context))

@@ -55,3 +55,11 @@ def test_few_sets_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     for size in range(8):
         assert extremes(isl.Set(f"{{ [i] : 0 <= i <= {size} }}")) is not None
     assert len(module._KNOWN) == 3
+
+
+def test_another_thread_may_drop_a_set_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    numbers = isl.Set("{ [i] : 0 <= i <= 3 }")
+    assert extremes(numbers) is not None
+    monkeypatch.setattr(module._Found, "answers", lambda *_: module._KNOWN.clear() is None)
+    assert extremes(numbers) is not None
+    assert len(module._KNOWN) == 1

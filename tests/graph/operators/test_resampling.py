@@ -76,6 +76,45 @@ def test_open_extents_are_resized_as_fixed_ones(mode: str, place: str, scales: l
         np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-6)
 
 
+def test_the_scale_that_an_open_size_cannot_have_is_named() -> None:
+    graph = from_text("""graph f(x: float32[N]) {
+  const s: float32[1] = [1.1]
+  let y = Upsample(x, s)
+  return y
+}""")
+    with pytest.raises(UnsupportedGraphError, match=r"node 'y' \(Upsample\), operand 1 's': an open size times 1.1"):
+        infer(graph)
+
+
+CROPPED = """graph f(x: float32[N, 4]) {{
+  const r: float32[4] = [{}, 0.0, 1.0, 0.5]
+  const s: float32[2] = [1.0, 1.0]
+  let y = Resize(x, r, s; mode="linear", coordinate_transformation_mode="tf_crop_and_resize")
+  return y
+}}"""
+
+
+def test_an_open_extent_of_which_a_part_is_taken_is_refused_and_a_whole_one_stays() -> None:
+    with pytest.raises(UnsupportedGraphError, match="tf_crop_and_resize over an open size"):
+        expand_compositions(from_text(CROPPED.format(0.5)))
+    graph, x = from_text(CROPPED.format(0.0)), np.arange(12, dtype=np.float32).reshape(3, 4)
+    made = interpret(expand_compositions(graph), {"x": x})["y"]
+    np.testing.assert_allclose(made, interpret(graph, {"x": x})["y"], rtol=1e-6)
+    np.testing.assert_allclose(made[0], [0, 0.5, 1, 1.5], rtol=1e-6)
+
+
+@pytest.mark.parametrize("extent", ["4", "N"])
+def test_places_that_do_not_lie_beside_a_nan_are_numbers(extent: str) -> None:
+    graph = from_text(f"""graph f(x: float32[{extent}]) {{
+  const s: float32[1] = [2.0]
+  let y = Resize(x, _, s; mode="linear", coordinate_transformation_mode="asymmetric")
+  return y
+}}""")
+    for made in (graph, expand_compositions(graph)):
+        found = interpret(made, {"x": np.array([np.nan, 1, 2, 3], np.float32)})["y"]
+        np.testing.assert_array_equal(found, [np.nan, np.nan, 1, 1.5, 2, 2.5, 3, 3])
+
+
 @pytest.mark.parametrize(("attributes", "scale", "problem"), [
     ('mode="linear", antialias=1', 0.5, "antialias over an open size"),
     ('mode="cubic", exclude_outside=1', 2.0, "exclude_outside over an open size"),

@@ -89,6 +89,7 @@ def test_all_regions_of_a_file() -> None:
     ("\ni j\n", "\ni i\n", "the iterators of statement 1 of the OpenScop region have no different names"),
     ("1    0    0    0    ## [1] == i - 1", "1    0    0   -1    ##",
      r"B is accessed below its first element\s+witness: B\[-1\] where N = \d+\s"),
+    ("   1   -1    0    1   -1    ## -i", "   1   -1    0    0   -9    ## -i", "is accessed by no instance"),
     ("   1   -1    0    1   -1    ## -i", "   1    1    0    0    0 ## -i",
      r"runs without end\s+witness: iterator 1 has no least or no greatest value"),
     ("   0    0   -1    1    0    0    0    ## c2 == i", "   0    0    0    0    0    0    0",

@@ -144,6 +144,16 @@ def test_an_element_that_is_only_cleared_makes_two_stages() -> None:
     assert Kind.STAGES not in whole.kinds
 
 
+@pytest.mark.parametrize(("first", "end", "stages"), [
+    ("0", "n", False), ("i", "n", False), ("i + 1", "n", True), ("i", "8", True)])
+def test_sums_up_to_a_size_that_may_be_empty_make_two_stages(first: str, end: str, stages: bool) -> None:
+    semantics = parse(f"void u(int n, int32_t O[n], const int32_t A[{end}]) {{ for (int i = 0; i < n; i++) "
+                      f"{{ O[i] = 0; for (int k = {first}; k < {end}; k++) O[i] += A[k]; }} }}")
+    found = derive(semantics)
+    assert (Kind.STAGES in found.kinds) == stages
+    assert same_function(semantics, found, sizes={"n": 7})
+
+
 def test_a_text_that_is_no_form_names_an_element() -> None:
     with pytest.raises(SourceSyntaxError, match="not one loop nest") as refused:
         require_agreement("void f(int32_t O[8], const int32_t A[8]) { " + LOOPS

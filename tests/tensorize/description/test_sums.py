@@ -74,3 +74,9 @@ def test_a_local_that_is_no_second_name(between: str) -> None:
     (loop,) = without_second_names(items)
     assert isinstance(loop, Loop)
     assert isinstance(loop.body[0], Local)
+
+
+def test_the_last_of_several_sums_is_no_sum_of_them() -> None:
+    found = read(I32, f"{I8} for (int k = 0; k < 4; k++) C[i] = A[k] + A[k + 1];")
+    assert [d.name for d in found.dimensions] == ["i", "k"]
+    assert found.whole

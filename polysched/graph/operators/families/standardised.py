@@ -138,7 +138,7 @@ def _np_group(site: Site, x: np.ndarray, scale: np.ndarray, bias: np.ndarray) ->
     groups = site.attribute("num_groups")
     apart = x.reshape(x.shape[0], groups, x.shape[1] // groups, *x.shape[2:])
     _, less, deviation = _np_deviations(apart, tuple(range(2, apart.ndim)), site.attribute("epsilon", 1e-5))
-    parts = [np.repeat(p, x.shape[1] // len(p)).reshape(-1, *(1,) * (x.ndim - 2)) for p in (scale, bias)]
+    parts = [np.repeat(p, x.shape[1] // max(len(p), 1)).reshape(-1, *(1,) * (x.ndim - 2)) for p in (scale, bias)]
     return _np_scaled((less / deviation).reshape(x.shape), x, *parts)
 
 
@@ -162,7 +162,7 @@ def _mean_variance(site: Site, build: Builder, x: str) -> str:
 
 
 def _np_mean_variance(site: Site, x: np.ndarray) -> np.ndarray:
-    axes = tuple(a % x.ndim for a in site.attribute("axes", (0, 2, 3)))
+    axes = _mean_variance_axes(site) or tuple(range(x.ndim))
     _, less, deviation = _np_deviations(x, axes, 0)
     return np.asarray(less / (deviation + LEAST_DEVIATION)).astype(x.dtype)
 

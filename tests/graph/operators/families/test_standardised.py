@@ -30,7 +30,7 @@ def test_it_is_refused(case: Sample, problem: str) -> None:
 
 @pytest.mark.parametrize("line", [
     "LayerNormalization(x, s)", "LayerNormalization(x, s, b; axis=1)", "GroupNormalization(x, g, g; num_groups=2)",
-    "MeanVarianceNormalization(x; axes=[0, 2])"])
+    "MeanVarianceNormalization(x; axes=[0, 2])", "MeanVarianceNormalization(x; axes=[])"])
 def test_a_large_mean_loses_no_digits_and_extents_may_be_open(line: str) -> None:
     """The mean of squares less the square of the mean is wrong in the first digit here."""
     graph = from_text(f"""graph f(x: float32[N, 4, T, 3], s: float32[3], b: float32[4, 1, 3], g: float32[4]) {{

@@ -24,6 +24,7 @@ BODY = """
 #define SWAP(a, b) do {{ __typeof__(a) t_ = (a); (a) = (b); (b) = t_; }} while (0)
 typedef __typeof__(unsigned char) byte;
 extern __typeof__(1 + 2) total;
+enum {{ SIZE = sizeof(__typeof__(1 + 2)) }};
 static void swap(double *a, double *b) {{ SWAP(*a, *b); }}
 void f(int n, byte *restrict a, const float x) {{
 #pragma scop
@@ -40,7 +41,8 @@ def test_a_file_with_macros_that_use_it_is_read() -> None:
 
 
 @pytest.mark.parametrize(("value", "problem"), [
-    ("(__typeof__(x)) i", "a cast to a type that is no number"), ("total", "the type of the expression in `typeof`")])
+    ("(__typeof__(x)) i", "a cast to a type that is no number"), ("total", "the type of the expression in `typeof`"),
+    ("SIZE", "the value of the enumeration constant `SIZE` is not known")])
 def test_what_has_such_a_type_is_refused(value: str, problem: str) -> None:
     with pytest.raises(UnsupportedScopError, match=problem):
         from_c_text(BODY.format(value=value))
