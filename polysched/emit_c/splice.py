@@ -151,16 +151,17 @@ def _put(text: str, region: SourceRegion, emitted: str, named: Sequence[str] = (
 
 
 def _lines(emitted: str, region: SourceRegion, named: Sequence[str], *, kept: bool) -> Iterator[str]:
-    """What stands in a region's place: declarations, the code, and steps of variables that the code leaves alone."""
+    """What stands in a region's place: declarations, the code, and steps of variables that the code leaves alone.
+
+    Names of its own are declared in brackets: another region of the block may have the same.
+    """
     stepped = () if kept else region.stepped
-    if region.bare:
-        yield "{"
-    texts = (emitted, region.text, *(text for s in stepped for text in (s.declaration, s.behind)))
-    used = (line for line in region.declarations if not _is_left(line, texts))
-    yield from (*used, *(s.declaration for s in stepped), *(f"(void){name};" for name in named))
-    yield from (*emitted.splitlines(), *(s.behind for s in stepped))
-    if region.bare:
-        yield "}"
+    texts = (emitted, *(text for s in stepped for text in (s.declaration, s.behind)))
+    own = [*(line for line in region.saved if not _is_left(line, texts)), *(s.declaration for s in stepped)]
+    opened, closed = (["{"], ["}"]) if region.bare else ([], [])
+    inner, outer = (["{"], ["}"]) if own and not region.bare else ([], [])
+    yield from (*opened, *region.declarations, *inner, *own, *(f"(void){name};" for name in named))
+    yield from (*emitted.splitlines(), *(s.behind for s in stepped), *outer, *closed)
 
 
 def _is_left(declaration: str, texts: Sequence[str]) -> bool:

@@ -309,6 +309,7 @@ class SourceRegion:
     preprocessor : the `-I` and `-D` arguments that the file was read with, folders as absolute paths.
     signature : how the function around the region is called; None for a fragment.
     declarations : what the emitted region has to declare at its start, because the code behind it uses it.
+    saved : declarations of what variables hold where the region begins, for the emitted code alone.
     without_declarations : the region as C without these, when there are any.
     reads : of variables of the function and of static functions and variables of the file that the region names.
     changed : names that do not stand for what they stand for when the function is entered: it may have changed them
@@ -316,7 +317,7 @@ class SourceRegion:
     keeps_state : the function has `static` variables, so that another function with its text would have others.
     names_itself : the function needs its own name: for its address, as `__func__`, or as that of a struct or member.
     stepped : what the region steps and the emitted code does not.
-    bare : what replaces it needs brackets: it is a body without them, or declares names that are its own.
+    bare : what replaces it needs brackets: it is a body without them.
     whole : the Scop is all of the region, not one of several parts of it.
     """
 
@@ -329,6 +330,7 @@ class SourceRegion:
     preprocessor: tuple[str, ...] = ()
     signature: FunctionSignature | None = None
     declarations: tuple[str, ...] = ()
+    saved: tuple[str, ...] = ()
     without_declarations: str = ""
     reads: tuple[NameReads, ...] = ()
     changed: frozenset[str] = frozenset()

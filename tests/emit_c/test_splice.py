@@ -93,8 +93,9 @@ def test_a_value_saved_for_a_region_that_stays_is_not_declared() -> None:
     """`i_saved` would be a variable that nobody names, of which -Wall warns."""
     region = SourceRegion(path="f.c", text=TEXT, start=TEXT.index("  A[0]"), end=TEXT.index("  #pragma endscop"),
                           function="f", indent="  ",
-                          declarations=("const unsigned int i_saved = i;", "const int A = 1;"))
+                          declarations=("int k;",), saved=("const unsigned int i_saved = i;",))
     without, with_it = (put_back(TEXT, [(region, emitted)]) for emitted in ("A[0] = B[0];", "A[0] = B[i_saved];"))
     assert "i_saved" not in without
     assert "const unsigned int i_saved = i;" in with_it
-    assert "const int A = 1;" in without, "the source names it"
+    assert without.count("  int k;\n") == 1, "the code behind the region names it"
+    assert with_it.index("int k;") < with_it.index("  {\n  const unsigned int i_saved = i;") < with_it.index("  }\n")

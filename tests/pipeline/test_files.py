@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from polysched.errors import UnsupportedScopError, UsageError
@@ -11,6 +13,7 @@ from polysched.pipeline import PipelineOptions, optimize, source_to_source, tran
 from polysched.pipeline.files import check_packed, compiler_flags
 from polysched.scop import from_c_text
 from polysched.tiling import TilingOptions
+from tests.emit_c.compiled import load
 
 REGION = "#pragma scop\n  for (int i = 0; i < n; i++)\n    A[i] = 2 * B[i];\n#pragma endscop"
 FILE = ("/* \u00fcber */\r\n#define X \\\n 3\nstatic const char *s = \"#pragma scop\";\n"
@@ -84,3 +87,21 @@ def test_each_flag_of_the_compiler_comes_once(path: Path) -> None:
     made = optimize(from_c_text(FILE.rpartition("void g")[0]), PipelineOptions(parallel=False, flags=("-O2",)))
     assert compiler_flags([made, made]) == ("-O2",)
     assert compiler_flags([]) == ()
+
+
+@pytest.mark.parametrize("own", ["", "int {} = len;\n"])
+def test_names_that_two_regions_declare_are_in_brackets(own: str, tmp_path: Path) -> None:
+    """`long n_steps_in1` stood twice in one block, which no compiler takes."""
+    first, second = ("#pragma scop\n" + own.format(name)
+                     + f"for (k = {start}; k < len; k += 2) {{ b[n] = a[k] + b[n]; ++n; }}\n#pragma endscop\n"
+                     for name, start in (("p", 0), ("q", 1)))
+    text = ("int f(int len, double *restrict a, double *restrict b)\n{\nint n = 0, k;\n" + first + "b[n] = 7;\nn = 0;\n"
+            + second + ("return n + p + q;" if own else "return n;") + "\n}\n")
+    (tmp_path / "f.c").write_text(text)
+    made = transform_file(tmp_path / "f.c", PipelineOptions(parallel=False)).text
+    assert made.count("long n_steps_in1 =") == 2
+    results = []
+    for library in (load(made, tmp_path), load(text, tmp_path)):
+        a, b = np.arange(9.0), np.ones(9)
+        results.append((library.f(9, *(ctypes.c_void_p(x.ctypes.data) for x in (a, b))), b.tolist()))
+    assert results[0] == results[1]

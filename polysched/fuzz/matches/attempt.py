@@ -181,7 +181,7 @@ class _Around:
 
 
 def _declarations(scop: Scop) -> Iterator[str]:
-    yield from scop.source.declarations if scop.source is not None else ()
+    yield from (*scop.source.declarations, *scop.source.saved) if scop.source is not None else ()
 
 
 def _plain(scop: Scop) -> CSource:

@@ -398,10 +398,11 @@ def _read(source: SourceFile, x: Extraction, scope: Scope, kept: tuple[c_ast.Dec
     where = SourceRegion(path=source.path, text=source.text, start=text.start, end=text.end,
                          function=region.function.decl.name, indent=text.indent,
                          preprocessor=source.arguments_elsewhere, signature=signature_of(region.function, scope),
-                         declarations=(*map(at_start, kept), *x.saved), without_declarations=plain, reads=named,
-                         changed=changed_before(region, bindings), keeps_state=_has_static(region.function),
+                         declarations=tuple(map(at_start, kept)), saved=tuple(x.saved),
+                         without_declarations=plain, reads=named, changed=changed_before(region, bindings),
+                         keeps_state=_has_static(region.function),
                          names_itself=names_itself(region.function),
-                         stepped=tuple(inductions.stepped), bare=text.bare or (bool(x.saved) and not kept))
+                         stepped=tuple(inductions.stepped), bare=text.bare)
     assumptions = (*no_alias(x), *tested_elements(x, where))
     return build_scop(x, walked, name=region.function.decl.name, source=where, assumptions=assumptions,
                       dead_after=_dead_after(x, inductions.liveness))

@@ -297,7 +297,7 @@ def shared_loop(scop: Scop) -> SharedLoop | None:
     around = surroundings(scop, scop.statements[0].name)
     if len(around) < 2 or {*around[0].statements} != names or any(p.spelling != p.name for p in scop.parameters):
         return None
-    if scop.source is not None and (scop.source.declarations or scop.source.stepped):
+    if scop.source is not None and (scop.source.declarations or scop.source.saved or scop.source.stepped):
         return None
     values = functools.reduce(isl.Set.union, map(_outermost, scop.statements)).coalesce()
     loop = _loop_of_all(scop, descending=around[0].descending)

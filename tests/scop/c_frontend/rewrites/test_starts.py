@@ -44,4 +44,4 @@ def test_the_name_of_the_start_is_one_of_the_region() -> None:
     text = "void f(int n, double *restrict a, int n_in1) { while (n > n_in1) { *a++ = 1; n--; } }"
     (scop,) = all_from_c_text(text, autodetect=True)
     assert scop.source is not None
-    assert scop.source.declarations == ("const int n_in2 = n;",)
+    assert scop.source.saved == ("const int n_in2 = n;",)
