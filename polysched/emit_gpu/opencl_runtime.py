@@ -17,13 +17,22 @@ typedef cl_mem polysched_device_buffer;
 static cl_context polysched_device_context;
 static cl_command_queue polysched_device_queue;
 static cl_device_id polysched_device_chosen;
-static int polysched_device_failed;
+static int polysched_device_failed;   /* a kernel did */
+static void polysched_device_tell(cl_int status, const char *what, int before) {
+  snprintf(polysched_device_problem, sizeof polysched_device_problem, "OpenCL error %d: %s%s", (int)status, what,
+           before ? "; a kernel of this process failed before, and not all devices survive that" : "");
+  polysched_device_fail();
+}
 static void polysched_device_check(cl_int status, const char *what) {
   if (status == CL_SUCCESS) return;
-  snprintf(polysched_device_problem, sizeof polysched_device_problem, "OpenCL error %d: %s%s", (int)status, what,
-           polysched_device_failed ? "; a kernel of this process failed before, and not all devices survive that" : "");
-  polysched_device_failed |= strcmp(what, "a kernel failed") == 0;
-  polysched_device_fail();
+  polysched_device_tell(status, what, __atomic_load_n(&polysched_device_failed, __ATOMIC_RELAXED));
+}
+static void polysched_device_finish(void) {
+  const cl_int status = clFinish(polysched_device_queue);
+  if (status != CL_SUCCESS) {
+    const int before = __atomic_exchange_n(&polysched_device_failed, 1, __ATOMIC_RELAXED);
+    polysched_device_tell(status, "a kernel failed", before);
+  }
 }
 static int polysched_device_named(const char *wanted, const char *name) { return !wanted || strstr(name, wanted); }
 static int polysched_device_choose(cl_device_type type) {
@@ -80,7 +89,7 @@ static polysched_device_program polysched_device_built(const char *text) {
   return program;
 }
 static void polysched_device_give_kernel(void *kernel) { clReleaseKernel((cl_kernel)kernel); }
-static size_t polysched_device_bytes;   /* of all buffers of this process */
+static size_t polysched_device_bytes;   /* of all buffers of the regions of this file */
 /* What the device has for a buffer, which may be more than what was asked for. */
 static size_t polysched_device_size(cl_mem buffer) {
   size_t bytes = 0;
@@ -176,7 +185,7 @@ static void polysched_device_launch(cl_kernel *kernel, cl_uint dimensions, const
                          : "a launch failed");
 }
 static void polysched_device_release(cl_mem buffer) {
-  polysched_device_check(clFinish(polysched_device_queue), "a kernel failed");
+  polysched_device_finish();
   polysched_device_disown(buffer);
   polysched_device_give_buffer(buffer);
 }
@@ -185,7 +194,7 @@ static inline void polysched_device_drop(cl_mem buffer, const void *host) {
   polysched_device_release(buffer);
 }
 static void polysched_device_end(cl_kernel *kernels, int count) {
-  polysched_device_check(clFinish(polysched_device_queue), "a kernel failed");
+  polysched_device_finish();
   for (int k = 0; k < count; k++) {
     polysched_device_disown(kernels[k]);
     clReleaseKernel(kernels[k]);

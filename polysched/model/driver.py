@@ -9,6 +9,7 @@ from polysched.graph.planning.memory import ALIGNMENT, attempts
 from polysched.graph.planning.plan import Plan
 from polysched.graph.planning.steps import Copies, Either, Kernel, Part, Repetition, Sizes, Step, Together
 from polysched.graph.values.sizes import Product, Size
+from polysched.graph.values.types import TensorType
 from polysched.model.c_sizes import FLOOR, c_fits, c_is_size, c_product, c_size, is_never_negative
 from polysched.model.copies import Subscripts, copy_loops
 from polysched.model.variants import Choice
@@ -87,18 +88,24 @@ def outputs_by_step(plan: Plan) -> dict[int | None, list[str]]:
 def negative_at_some_size(plan: Plan) -> tuple[Size, ...]:
     """What is negative for sizes that are refused: extents of values, what operators want room for, and what is left of
     the type of a whole number."""
-    types = [*dict(plan.graph.inputs).values(), *plan.graph.types.values()]
-    wanted = [e for t in types for e in t.shape]
-    wanted += [*plan.room, *plan.ranges, *(Size(0, ((p, 1),)) for p in open_products(plan))]
+    wanted = [*_sizes(plan), *map(Size.single, open_products(plan))]
     return tuple(e for e in dict.fromkeys(wanted) if not is_never_negative(e))
+
+
+def _sizes(plan: Plan) -> tuple[Size, ...]:
+    """The extents of all values, and the sizes that slices and ranges ask for."""
+    extents = (e for t in _types(plan) for e in t.shape)
+    return tuple(dict.fromkeys([*extents, *plan.room, *plan.ranges]))
+
+
+def _types(plan: Plan) -> list[TensorType]:
+    return [*dict(plan.graph.inputs).values(), *plan.graph.types.values()]
 
 
 def open_products(plan: Plan) -> tuple[Product, ...]:
     """The products of open sizes that occur, each behind those in its factors."""
-    types = [*dict(plan.graph.inputs).values(), *plan.graph.types.values()]
-    told = [v for step in plan.walked if isinstance(step, Sizes) for v in step.values]
-    sizes = dict.fromkeys([*(e for t in types for e in t.shape), *plan.room, *plan.ranges, *told])
-    return tuple(dict.fromkeys(p for size in sizes for p in size.products))
+    told = (v for step in plan.walked if isinstance(step, Sizes) for v in step.values)
+    return tuple(dict.fromkeys(p for size in (*_sizes(plan), *told) for p in size.products))
 
 
 def wrong_sizes(plan: Plan, names: Mapping[str, str]) -> list[str]:
@@ -109,8 +116,7 @@ def wrong_sizes(plan: Plan, names: Mapping[str, str]) -> list[str]:
 
 def open_values(plan: Plan) -> tuple[tuple[tuple[Size, ...], int], ...]:
     """Shapes and bytes of an element of the values whose bytes follow from open sizes."""
-    types = [*dict(plan.graph.inputs).values(), *plan.graph.types.values()]
-    return tuple(dict.fromkeys((t.shape, t.dtype.bytes) for t in types if not t.is_static))
+    return tuple(dict.fromkeys((t.shape, t.dtype.bytes) for t in _types(plan) if not t.is_static))
 
 
 def arena_function(plan: Plan, sizes: Mapping[str, str], attribute: str) -> list[str]:

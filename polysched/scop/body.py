@@ -20,6 +20,10 @@ from polysched.scop.dtypes import DType
 ARITHMETIC = frozenset({"+", "-", "*", "/", "%", "<<", ">>", "&", "|", "^"})
 ORDER = frozenset({"<", "<=", ">", ">="})
 COMPARISON = ORDER | {"==", "!="}
+MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
+"""The comparison that holds of two values in the other order."""
+OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
+"""The comparison of integers that holds where another does not; of floats NaN fails both."""
 LOGICAL = frozenset({"&&", "||"})
 UNARY = frozenset({"-", "+", "~", "!"})
 OF_PARTS = "__builtin_complex"

@@ -7,7 +7,7 @@ What is found is applied, checked by every stage as any choice, and used only if
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -146,9 +146,8 @@ def _by_record(scop: Scop, options: PipelineOptions, seconds: dict[str, float]) 
         if left <= 0:
             told.append(f"others are not looked at: those before took {LIMITS.replay_seconds:g} s of processor time")
             break
-        made = with_budget(ANY_NUMBER, partial(_of_record, scop, plain, record, seconds), seconds=left)
-        if made is None or thread_time() - started > LIMITS.replay_seconds:
-            made = _takes_long() + (", with that of those before" if told else "")
+        made = _in_time(partial(_of_record, scop, plain, record, seconds), left,
+                        "" if not told else ", with that of those before")
         if isinstance(made, Optimized):
             used = made.looked_up if isinstance(record, Range) else "; ".join([str(record), *told])
             return replace(made, looked_up=used), used
@@ -164,8 +163,22 @@ def _of_record(scop: Scop, options: PipelineOptions, record: Range | Hit, second
     return replayed(scop, options, record.recipe, record.winner.code, seconds)
 
 
-def _takes_long() -> str:
-    return f"its C takes more than {LIMITS.replay_seconds:g} s of processor time"
+def _in_time(make: Callable[[], Optimized | str], seconds: float, beside: str = "") -> Optimized | str:
+    """What is made, or why it is not to be used: a record that takes long leaves time for the models.
+
+    Parameters
+    ----------
+    seconds : of processor time, at most.
+    beside : what else has taken the time of records.
+    """
+    started = thread_time()
+    try:
+        made = with_budget(ANY_NUMBER, make, seconds=seconds)
+    except PolyschedError as error:
+        made = error.problem
+    if made is None or thread_time() - started > seconds:   # stages say of theirs that it is spent
+        return f"its C takes more than {LIMITS.replay_seconds:g} s of processor time{beside}"
+    return made
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -255,16 +268,8 @@ def checked(scop: Scop, options: PipelineOptions, database: Database) -> tuple[t
 
 def replayed(scop: Scop, options: PipelineOptions, recipe: Recipe, code: str,
              seconds: dict[str, float]) -> Optimized | str:
-    """The region by a recipe, or why it is not to be used; a recipe that takes long leaves time for the models."""
-    started = thread_time()
-    made: Optimized | str | None
-    try:
-        made = with_budget(ANY_NUMBER, lambda: optimized_region(scop, apply_recipe(options, recipe), seconds),
-                           seconds=LIMITS.replay_seconds)
-    except PolyschedError as error:
-        made = error.problem
-    if made is None or thread_time() - started > LIMITS.replay_seconds:   # stages say of theirs that it is spent
-        return _takes_long()
+    """The region by a recipe, or why it is not to be used."""
+    made = _in_time(lambda: optimized_region(scop, apply_recipe(options, recipe), seconds), LIMITS.replay_seconds)
     if isinstance(made, str):
         return made
     if made.tiled.unused:

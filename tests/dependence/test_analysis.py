@@ -2,6 +2,7 @@
 
 import random
 from dataclasses import replace
+from typing import Any
 
 import islpy as isl
 import pytest
@@ -207,7 +208,8 @@ def test_the_analysis_leaves_time_of_a_budget_around(monkeypatch: pytest.MonkeyP
 """)
     given: list[float] = []
 
-    def noted(schedule, instances, question, operations, seconds):  # type: ignore[no-untyped-def]
+    def noted(schedule: isl.Schedule, instances: isl.UnionSet, question: Any, operations: int,
+              seconds: float) -> tuple[isl.UnionMap | None, str]:
         given.append(seconds)
         return original(schedule, instances, question, operations, seconds)
 

@@ -53,7 +53,10 @@ def _statements(loop: Loop, inner: Assign, ctype: str) -> tuple[Node, ...]:
 
 def _addends(loop: Loop, inner: Assign) -> list[Expr]:
     """What each iteration adds, in order."""
+    def added(at: int) -> Expr:
+        def change(e: Expr) -> Expr:
+            return Element(e.array, tuple(s.with_value(loop.iterator, Affine((), at)) for s in e.subscripts)) \
+                if isinstance(e, Element) else e
+        return mapped(inner.value, change)
     values = range(loop.first.constant, loop.end.constant, loop.step)
-    return [mapped(inner.value, lambda e, at=at: Element(e.array, tuple(  # type: ignore[misc]
-        s.with_value(loop.iterator, Affine((), at)) for s in e.subscripts)) if isinstance(e, Element) else e)
-        for at in (reversed(values) if loop.descending else values)]
+    return [added(at) for at in (reversed(values) if loop.descending else values)]

@@ -6,9 +6,9 @@ Source: the ONNX operator Resize, version 19, and its reference in `onnx.referen
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -20,6 +20,8 @@ from polysched.graph.values.types import TensorType
 from polysched.records import dataclass
 
 ROI, SCALES, SIZES = 1, 2, 3
+CROPPED = "tf_crop_and_resize"
+"""The one way of placing that takes a part of an axis, which an operand says."""
 
 
 @dataclass(frozen=True)
@@ -146,36 +148,93 @@ def _types(site: Site) -> tuple[TensorType, ...]:
     return (own.with_shape(shape),)
 
 
-def _original(site: Site, place: int, result: int, scale: float, before: int, roi: tuple[float, float]) -> float:
-    """Where a place of the result lies in the operand."""
+@dataclass(frozen=True, eq=False)
+class Computed:
+    """A vector of float64 that nodes compute; formulas are written once for it and for numbers."""
+
+    build: Builder
+    name: str
+
+    @staticmethod
+    def of(build: Builder, value: float) -> Computed:
+        """A constant."""
+        return Computed(build, build.constant(np.array(value, np.float64)))
+
+    def op(self, op: str, *operands: Computed | float) -> Computed:
+        """An operator on vectors and numbers."""
+        made = (o if isinstance(o, Computed) else Computed.of(self.build, o) for o in operands)
+        return Computed(self.build, self.build.op(op, *(o.name for o in made)))
+
+    def __add__(self, other: Computed | float) -> Computed:
+        return self.op("Add", self, other)
+
+    def __sub__(self, other: Computed | float) -> Computed:
+        return self.op("Sub", self, other)
+
+    def __rsub__(self, other: float) -> Computed:
+        return self.op("Sub", other, self)
+
+    def __mul__(self, other: Computed | float) -> Computed:
+        return self.op("Mul", self, other)
+
+    def __truediv__(self, other: Computed | float) -> Computed:
+        return self.op("Div", self, other)
+
+
+Real = TypeVar("Real", float, Computed)
+
+
+def _floor(x: Real) -> Real:
+    return x.op("Floor", x) if isinstance(x, Computed) else float(math.floor(x))
+
+
+def _ceil(x: Real) -> Real:
+    return x.op("Ceil", x) if isinstance(x, Computed) else float(math.ceil(x))
+
+
+def _unless_one(tested: Real, value: Callable[[], Real]) -> Real:
+    """A value, but 0 where a number is 1."""
+    if isinstance(tested, Computed):
+        return tested.op("Where", tested.op("Equal", tested, 1), 0, value())
+    return 0.0 if tested == 1 else value()
+
+
+def _original(site: Site, place: Real, result: Real, scale: Real, before: Real) -> Real:
+    """Where a place of the result lies in the operand, of which no part is cut off.
+
+    A floor may hang on the last bit: operations stand in the order of the reference.
+    """
     mode, length = site.attribute("coordinate_transformation_mode", "half_pixel"), scale * before
     if mode == "asymmetric":
         return place / scale
     if mode == "align_corners":
-        return 0.0 if length == 1 else place * (before - 1) / (length - 1)
-    if mode == "tf_crop_and_resize":
-        if result <= 1:
-            return (roi[1] - roi[0]) * (before - 1) / 2
-        return place * (roi[1] - roi[0]) * (before - 1) / (result - 1) + roi[0] * (before - 1)
-    if mode == "pytorch_half_pixel":
-        return 0.0 if result == 1 else (place + 0.5) / scale - 0.5   # the reference has -0.5, the text 0
+        return _unless_one(length, lambda: place * (before - 1) / (length - 1))
+    if mode == "pytorch_half_pixel":   # the reference has -0.5 where the result has one place, the text 0
+        return _unless_one(result, lambda: (place + 0.5) / scale - 0.5)
     if mode == "half_pixel":
         return (place + 0.5) / scale - 0.5
     if mode == "half_pixel_symmetric":
         return before / 2 * (1 - result / length) + (place + 0.5) / scale - 0.5
     raise site.refusal(f"coordinate_transformation_mode={mode}", "coordinate_transformation_mode",
                        hint="give half_pixel, half_pixel_symmetric, pytorch_half_pixel, align_corners, asymmetric "
-                            "or tf_crop_and_resize")
+                            f"or {CROPPED}")
 
 
-def _nearest(site: Site, x: float) -> int:
+def _in_part(place: int, result: int, before: int, roi: tuple[float, float]) -> float:
+    """Where a place of the result lies in the operand, of which a part is taken."""
+    if result <= 1:
+        return (roi[1] - roi[0]) * (before - 1) / 2
+    return place * (roi[1] - roi[0]) * (before - 1) / (result - 1) + roi[0] * (before - 1)
+
+
+def _nearest(site: Site, x: Real) -> Real:
     mode = site.attribute("nearest_mode", "round_prefer_floor")
     if mode == "round_prefer_floor":
-        return math.ceil(x - 0.5)
+        return _ceil(x - 0.5)
     if mode == "round_prefer_ceil":
-        return math.floor(x + 0.5)
+        return _floor(x + 0.5)
     if mode in ("floor", "ceil"):
-        return math.floor(x) if mode == "floor" else math.ceil(x)
+        return _floor(x) if mode == "floor" else _ceil(x)
     raise site.refusal(f"nearest_mode={mode}", "nearest_mode",
                        hint="give round_prefer_floor, round_prefer_ceil, floor or ceil")
 
@@ -191,7 +250,7 @@ def _taps(site: Site, x: float, scale: float) -> dict[int, float]:
     """Places around a place, and their weights."""
     mode = site.attribute("mode", "nearest")
     if mode == "nearest":
-        return {_nearest(site, x): 1.0}
+        return {int(_nearest(site, x)): 1.0}
     if mode not in ("linear", "cubic"):
         raise site.refusal(f"mode={mode}", "mode", hint="give nearest, linear or cubic")
     shrink = min(scale, 1.0) if site.attribute("antialias", 0) else 1.0
@@ -214,11 +273,14 @@ def _check_table(site: Site, scale: float, result: int) -> None:
                            witness=f"{count:.0f} elements between which others lie")
 
 
+def _is_cropped(site: Site) -> bool:
+    """Whether a part of every axis is taken."""
+    return bool(site.attribute("coordinate_transformation_mode", "half_pixel") == CROPPED)
+
+
 def _part(site: Site, number: int) -> tuple[float, float]:
     """Which part of an axis is taken: all of it where nothing is cropped."""
-    if site.attribute("coordinate_transformation_mode") != "tf_crop_and_resize":
-        return 0.0, 1.0
-    roi = _operand(site, ROI)
+    roi = _operand(site, ROI) if _is_cropped(site) else None
     if roi is None:
         return 0.0, 1.0
     return float(roi.flat[number]), float(roi.flat[number + roi.size // 2])
@@ -234,8 +296,9 @@ def _axis(site: Site, asked: Scaled) -> Axis:
     rows: list[dict[int, float]] = []
     outside = np.zeros(result, bool)
     for place in range(result):
-        x = _original(site, place, result, scale, before, part)
-        if site.attribute("coordinate_transformation_mode") == "tf_crop_and_resize":
+        x = _in_part(place, result, before, part) if _is_cropped(site) else _original(
+            site, float(place), float(result), scale, float(before))
+        if _is_cropped(site):
             outside[place] = not 0 <= x <= before - 1
         taps = _taps(site, x, scale)
         if site.attribute("exclude_outside", 0):
@@ -297,31 +360,32 @@ def _open_axis(site: Site, build: Builder, x: str, asked: Scaled) -> str:
     ------
     UnsupportedGraphError : how many elements a place has follows from the size, or some are outside.
     """
-    for name in ("antialias", "exclude_outside"):
-        if site.attribute(name, 0):
-            raise site.refusal(f"{name} over an open size", name, witness=str(site.type()),
+    cut_off = ("coordinate_transformation_mode", f"coordinate_transformation_mode={CROPPED}", _is_cropped(site))
+    flags = ((name, name, site.attribute(name, 0)) for name in ("antialias", "exclude_outside"))
+    for name, what, asked_for in (*flags, cut_off):
+        if asked_for:
+            raise site.refusal(f"{what} over an open size", name, witness=str(site.type()),
                                hint="fix the size by sizes=")
-    own = OpenAxis(build)
     count = build.op("Shape", x, start=asked.axis, end=asked.axis + 1)
-    before = build.op("Cast", count, to="float64")
+    before = Computed(build, build.op("Cast", count, to="float64"))
     if asked.scale is None or _operand(site, SCALES) is None:
         count = build.op("Gather", site.node.inputs[SIZES], build.constant([asked.number]), axis=0)
     else:
         above, below = asked.scale.as_integer_ratio()
         count = build.op("Div", build.op("Mul", count, build.constant([above])), build.constant([below]))
-    after = build.op("Cast", count, to="float64")
-    scale = own("Div", after, before) if asked.scale is None else own.number(asked.scale)
+    after = Computed(build, build.op("Cast", count, to="float64"))
+    scale = after / before if asked.scale is None else Computed.of(build, asked.scale)
     zero, one = (build.constant(np.array(v, np.int64)) for v in (0, 1))
     places = build.op("Cast", build.op("Range", zero, build.op("Squeeze", count, build.constant([0])), one),
                       to="float64")
-    original, last = own.original(site, places, before, after, scale), own("Sub", before, 1)
+    original, last = _original(site, Computed(build, places), after, scale, before), before - 1
     parts = []
-    for place, weight in own.taps(site, original):
-        index = build.op("Cast", own("Min", own("Max", place, 0), last), to="int64")
+    for place, weight in _open_taps(site, original):
+        index = build.op("Cast", last.op("Min", last.op("Max", place, 0), last).name, to="int64")
         part = build.op("Gather", x, index, axis=asked.axis)
-        if weight:
+        if weight is not None:
             numpy, behind = site.type().numpy, list(range(1, site.type().rank - asked.axis))
-            column = build.op("Cast", weight, to=site.type().dtype.name)
+            column = build.op("Cast", weight.name, to=site.type().dtype.name)
             column = build.op("Unsqueeze", column, build.constant(behind)) if behind else column
             zeros = build.constant(np.array(0, numpy))
             part = build.op("Where", build.op("Equal", column, zeros), zeros, build.op("Mul", part, column))
@@ -329,65 +393,27 @@ def _open_axis(site: Site, build: Builder, x: str, asked: Scaled) -> str:
     return parts[0] if len(parts) == 1 else build.op("Sum", *parts)
 
 
-@dataclass(frozen=True, eq=False)
-class OpenAxis:
-    """Arithmetic on vectors of float64 that nodes do."""
+def _open_taps(site: Site, x: Computed) -> list[tuple[Computed, Computed | None]]:
+    """What `_taps` says, without antialiasing: places and their weights; no weight where that is 1."""
+    mode = site.attribute("mode", "nearest")
+    if mode == "nearest":
+        return [(_nearest(site, x), None)]
+    front = _floor(x)
+    share = x - front
+    rest = 1 - share
+    if mode == "linear":
+        return [(front, rest), (front + 1, share)]
+    a = site.attribute("cubic_coeff_a", -0.75)
+    far = [_polynomial(d, (a, -5 * a, 8 * a, -4 * a)) for d in (share + 1, rest + 1)]
+    near = [_polynomial(d, (a + 2, -(a + 3), 0, 1)) for d in (share, rest)]
+    return [(front - 1, far[0]), (front, near[0]), (front + 1, near[1]), (front + 2, far[1])]
 
-    build: Builder
 
-    def number(self, value: float) -> str:
-        """A constant."""
-        return self.build.constant(np.array(value, np.float64))
-
-    def __call__(self, op: str, *operands: str | float) -> str:
-        """An operator on values and numbers."""
-        return self.build.op(op, *(o if isinstance(o, str) else self.number(o) for o in operands))
-
-    def original(self, site: Site, places: str, before: str, after: str, scale: str) -> str:
-        """What `_original` says."""
-        mode = site.attribute("coordinate_transformation_mode", "half_pixel")
-        length = self("Mul", scale, before)
-        if mode == "asymmetric":
-            return self("Div", places, scale)
-        if mode == "align_corners":
-            inner = self("Div", self("Mul", places, self("Sub", before, 1)), self("Sub", length, 1))
-            return self("Where", self("Equal", length, 1), 0, inner)
-        middle = self("Div", self("Add", places, 0.5), scale)
-        half = self("Sub", middle, 0.5)
-        if mode == "pytorch_half_pixel":
-            return self("Where", self("Equal", after, 1), 0, half)
-        if mode == "half_pixel":
-            return half
-        if mode == "half_pixel_symmetric":
-            edge = self("Mul", self("Div", before, 2), self("Sub", 1, self("Div", after, length)))
-            return self("Sub", self("Add", edge, middle), 0.5)   # rounded as there: a floor may hang on it
-        raise site.refusal(f"coordinate_transformation_mode={mode} over an open size",
-                           "coordinate_transformation_mode", witness=str(site.type()), hint="fix the size by sizes=")
-
-    def taps(self, site: Site, x: str) -> list[tuple[str, str]]:
-        """What `_taps` says: places and their weights; no weight where that is 1."""
-        mode = site.attribute("mode", "nearest")
-        if mode == "nearest":
-            _nearest(site, 0)   # refuses other words
-            how = site.attribute("nearest_mode", "round_prefer_floor")
-            moved = {"round_prefer_floor": -0.5, "round_prefer_ceil": 0.5}.get(how, 0)
-            return [(self("Ceil" if how in ("round_prefer_floor", "ceil") else "Floor", self("Add", x, moved)), "")]
-        front = self("Floor", x)
-        share = self("Sub", x, front)
-        rest = self("Sub", 1, share)
-        if mode == "linear":
-            return [(front, rest), (self("Add", front, 1), share)]
-        a = site.attribute("cubic_coeff_a", -0.75)
-        far = [self._polynomial(d, (a, -5 * a, 8 * a, -4 * a)) for d in (self("Add", share, 1), self("Add", rest, 1))]
-        near = [self._polynomial(d, (a + 2, -(a + 3), 0, 1)) for d in (share, rest)]
-        return [(self("Sub", front, 1), far[0]), (front, near[0]), (self("Add", front, 1), near[1]),
-                (self("Add", front, 2), far[1])]
-
-    def _polynomial(self, x: str, factors: tuple[float, ...]) -> str:
-        made = self.number(factors[0])
-        for factor in factors[1:]:
-            made = self("Add", self("Mul", made, x), factor)
-        return made
+def _polynomial(x: Computed, factors: tuple[float, ...]) -> Computed:
+    made = Computed.of(x.build, factors[0])
+    for factor in factors[1:]:
+        made = made * x + factor
+    return made
 
 
 def _np_resize(site: Site, x: np.ndarray, *_: Any) -> Any:

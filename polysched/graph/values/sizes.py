@@ -58,7 +58,12 @@ class Size:
     @staticmethod
     def symbol(name: str) -> Size:
         """A size that is not known yet."""
-        return Size(0, ((name, 1),))
+        return Size.single(name)
+
+    @staticmethod
+    def single(atom: Atom) -> Size:
+        """A symbol, a quotient or a product alone."""
+        return Size(0, ((atom, 1),))
 
     @staticmethod
     def of(value: SizeLike) -> Size:
@@ -83,7 +88,7 @@ class Size:
         """The symbols and products that it is quasi-affine in."""
         found: set[Size] = set()
         for atom, _ in self.terms:
-            found |= atom.numerator.parameters if isinstance(atom, Quotient) else {_single(atom)}
+            found |= atom.numerator.parameters if isinstance(atom, Quotient) else {Size.single(atom)}
         return frozenset(found)
 
     @property
@@ -259,7 +264,7 @@ class Size:
         result = Size(self.constant)
         for atom, factor in self.terms:
             own = (atom.numerator.in_parameters(values) // atom.divisor if isinstance(atom, Quotient) else
-                   values[_single(atom)])
+                   values[Size.single(atom)])
             result = result + own * factor
         return result
 
@@ -281,11 +286,6 @@ def _inner(atom: Atom) -> tuple[Size, ...]:
     if isinstance(atom, str):
         return ()
     return atom.factors if isinstance(atom, Product) else (atom.numerator,)
-
-
-def _single(atom: Atom) -> Size:
-    """An atom as a size."""
-    return Size(0, ((atom, 1),))
 
 
 def _least(atom: Atom) -> int | None:

@@ -48,15 +48,12 @@ def run_chunks(chunks: Sequence[Seeds], check: Callable[[Seeds, Stop], Iterable[
             for number, future in enumerate(futures):
                 future.result()
                 tell(number)
-        except (KeyboardInterrupt, SystemExit):
+        except BaseException as error:   # raised again, when no child runs any more
             stop.set()
             pool.shutdown(cancel_futures=True)
-            tell(len(chunks) - 1)
-            raise
-        except BaseException:
-            stop.set()
+            if isinstance(error, KeyboardInterrupt | SystemExit):
+                tell(len(chunks) - 1)
             raise
         finally:
-            pool.shutdown(cancel_futures=True)
             stop.close()
     return [result for chunk in found for result in chunk]

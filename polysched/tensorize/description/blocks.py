@@ -89,7 +89,7 @@ class _Blocks:
         run: list[Local | Update] = []
         for at, item in enumerate(items):
             if isinstance(item, Loop):
-                self.block(run, loops, used=frozenset(_arrays(items[at:])))
+                self.block(run, loops, used=frozenset(arrays_of(items[at:])))
                 run = []
                 self.items(item.body, (*loops, item))
             else:
@@ -205,11 +205,11 @@ def is_zero(e: Expr) -> bool:
     return (isinstance(e, Literal) and e.value == 0) or (isinstance(e, Cast) and is_zero(e.operand))
 
 
-def _arrays(items: Sequence[Item]) -> Iterator[str]:
+def arrays_of(items: Sequence[Item]) -> Iterator[str]:
     """Names of all that some items read or write."""
     for item in items:
         if isinstance(item, Loop):
-            yield from _arrays(item.body)
+            yield from arrays_of(item.body)
         elif isinstance(item, Update):
             yield from (e.array for e in (item.target, *item.elements))
         else:

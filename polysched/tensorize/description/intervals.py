@@ -39,6 +39,13 @@ def wraps(values: Interval | None, dtype: DType) -> bool:
     return values is None or converted(values, dtype) != values
 
 
+def unconverted(e: Expr) -> Expr:
+    """An integer below conversions that keep its value."""
+    while isinstance(e, Cast) and not wraps(interval(e.operand, {}), e.dtype):
+        e = e.operand
+    return e
+
+
 def unwrapped(e: Expr, extents: Mapping[str, int | str]) -> Interval | None:
     """The values over numbers without width, of operands as they are in their own types; None where unknown."""
     match e:

@@ -13,15 +13,25 @@ from contextlib import contextmanager
 from dataclasses import field
 
 from polysched.records import dataclass
-from polysched.scop.body import Binary, Cast, Expr, Literal, Load, Unary, rebuild, walk, written_out
+from polysched.scop.body import (
+    COMPARISON,
+    MIRRORED,
+    OPPOSITE,
+    Binary,
+    Expr,
+    Literal,
+    Load,
+    Unary,
+    rebuild,
+    walk,
+    written_out,
+)
 from polysched.scop.dtypes import usual_conversion
-from polysched.tensorize.description.intervals import Interval, interval, wraps
+from polysched.tensorize.description.intervals import Interval, interval, unconverted, wraps
 from polysched.tensorize.description.semantics import Local
 from polysched.tensorize.limits import LIMITS
 
 MOST_NODES = LIMITS.most_branch_nodes
-_SWAPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "=="}
-_NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "!=": "=="}
 
 
 @dataclass
@@ -87,27 +97,20 @@ def _all_of(condition: Expr, holds: bool) -> Iterator[Expr]:
         case Binary(op="&&" | "||") if holds == (condition.op == "&&"):
             yield from _all_of(condition.left, holds)
             yield from _all_of(condition.right, holds)
-        case Binary() if holds and condition.op in _SWAPPED:
-            yield condition
-        case Binary() if not holds and condition.op in _NEGATED:
-            yield Binary(_NEGATED[condition.op], condition.left, condition.right, condition.dtype)
+        case Binary() if condition.op in COMPARISON:
+            op = condition.op if holds else OPPOSITE[condition.op]
+            if op != "!=":   # which sets no end
+                yield Binary(op, condition.left, condition.right, condition.dtype)
 
 
 def _bounds(condition: Expr, value: Expr) -> tuple[int | None, int | None]:
     """The ends that a comparison with a number sets for a value."""
     assert isinstance(condition, Binary)
     for side, other, op in ((condition.left, condition.right, condition.op),
-                            (condition.right, condition.left, _SWAPPED[condition.op])):
-        if isinstance(other, Literal) and other.dtype.is_integer and _same_number(side) == _same_number(value) \
+                            (condition.right, condition.left, MIRRORED[condition.op])):
+        if isinstance(other, Literal) and other.dtype.is_integer and unconverted(side) == unconverted(value) \
                 and not wraps(interval(side, {}), usual_conversion(side.dtype, other.dtype)):
             number = int(other.value)
             return {"<": (None, number - 1), "<=": (None, number), ">": (number + 1, None), ">=": (number, None),
                     "==": (number, number)}[op]
     return None, None
-
-
-def _same_number(e: Expr) -> Expr:
-    """A value before conversions that keep it."""
-    while isinstance(e, Cast) and not wraps(interval(e.operand, {}), e.dtype):
-        e = e.operand
-    return e

@@ -19,9 +19,9 @@ from dataclasses import replace
 from polysched.records import dataclass
 from polysched.scop.body import Binary, Cast, Expr, Literal, Load, Select, rebuild, walk
 from polysched.scop.dtypes import INT32, DType
-from polysched.tensorize.description.blocks import Block
+from polysched.tensorize.description.blocks import Block, arrays_of
 from polysched.tensorize.description.contraction import Result
-from polysched.tensorize.description.intervals import unwrapped, wraps
+from polysched.tensorize.description.intervals import unconverted, unwrapped, wraps
 from polysched.tensorize.description.semantics import Affine, Element, Item, Local, Loop, Semantics, Update
 
 
@@ -29,25 +29,27 @@ def without_second_names(items: Sequence[Item]) -> tuple[Item, ...]:
     """Items in which no scalar local stands for one element from a load to the store of it."""
     found = list(items)
     for at, item in enumerate(found):
-        if isinstance(item, Local) and (end := _stored(found, at)) is not None:
-            inside = _renamed(found[at + 1:end], item, found[end].target)   # type: ignore[union-attr]
-            return without_second_names((*found[:at], *inside, *found[end + 1:]))
+        if isinstance(item, Local) and (stored := _stored(item, found[at + 1:])) is not None:
+            inside, element, rest = stored
+            return without_second_names((*found[:at], *_renamed(inside, item, element), *rest))
     return tuple(replace(i, body=without_second_names(i.body)) if isinstance(i, Loop) else i for i in found)
 
 
-def _stored(items: Sequence[Item], at: int) -> int | None:
-    """Where the local declared there ends as the element that it began as; None where it is no second name."""
-    local = items[at]
-    if not isinstance(local, Local) or local.variable.shape or len(local.elements) != 1:
+def _stored(local: Local, behind: Sequence[Item]) -> tuple[Sequence[Item], Element, Sequence[Item]] | None:
+    """The items until a local is stored to the element that it began as, that element, and the items from then on.
+
+    None where the local is no second name.
+    """
+    if local.variable.shape or len(local.elements) != 1:
         return None
     (element,), own = local.elements, Element(local.variable.name)
     if local.value != Load(str(element), local.variable.dtype):   # of its type, with no conversion
         return None
-    for end in range(at + 1, len(items)):
-        item = items[end]
+    for end, item in enumerate(behind):
         if isinstance(item, Update) and item.target == element and item.value == Load(str(own), item.dtype):
-            return None if own.array in _arrays(items[end + 1:]) else end
-        if element.array in _arrays([item]):
+            rest = behind[end + 1:]
+            return None if own.array in arrays_of(rest) else (behind[:end], element, rest)
+        if element.array in arrays_of([item]):
             return None
     return None
 
@@ -72,17 +74,6 @@ def _renamed(items: Sequence[Item], local: Local, element: Element) -> Iterator[
         else:
             yield item if item.value is None else replace(
                 item, value=rebuild(item.value, value), elements=elements(item.elements))
-
-
-def _arrays(items: Sequence[Item]) -> Iterator[str]:
-    """Names of all that some items declare, read or write."""
-    for item in items:
-        if isinstance(item, Loop):
-            yield from _arrays(item.body)
-        elif isinstance(item, Update):
-            yield from (e.array for e in (item.target, *item.elements))
-        else:
-            yield from (item.variable.name, *(e.array for e in item.elements))
 
 
 def in_loops(semantics: Semantics, block: Block) -> tuple[Block, ...]:
@@ -132,7 +123,7 @@ def _added_choice(result: Result) -> Result:
     """`p ? old + v : old` of integers as `old + (p ? v : 0)`."""
     choice = result.update.operand if isinstance(result.update, Cast) else result.update
     old = Load(str(result.output), result.output_dtype)
-    if not isinstance(choice, Select) or not choice.dtype.is_integer or _same_value(choice.otherwise) != old \
+    if not isinstance(choice, Select) or not choice.dtype.is_integer or unconverted(choice.otherwise) != old \
             or old in walk(choice.condition):
         return result
     terms = list(_terms(choice.then, old.dtype))
@@ -143,13 +134,6 @@ def _added_choice(result: Result) -> Result:
         return result
     chosen = (Select(choice.condition, t, Literal("0", 0, t.dtype), t.dtype) for t in terms)
     return replace(result, update=_added(old, *chosen))
-
-
-def _same_value(e: Expr) -> Expr:
-    """What an expression is before conversions that keep every value."""
-    while isinstance(e, Cast) and not wraps(e.operand.dtype.value_range(), e.dtype):
-        e = e.operand
-    return e
 
 
 @dataclass(frozen=True)
@@ -197,7 +181,7 @@ def _terms(e: Expr, dtype: DType) -> Iterator[Expr]:
         for side in (inner.left, inner.right):
             yield from _terms(side, dtype)
     else:
-        yield _same_value(e)
+        yield unconverted(e)
 
 
 def _low_bits(e: Expr, dtype: DType) -> Expr:

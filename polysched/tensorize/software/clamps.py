@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from polysched.records import dataclass
-from polysched.scop.body import Binary, Call, Cast, Expr, Literal, Load, Select, Unary, rebuild
+from polysched.scop.body import MIRRORED, Binary, Call, Cast, Expr, Literal, Load, Select, Unary, rebuild
 from polysched.tensorize.equality import Verdict, same_function
 from polysched.tensorize.equality.normal_form import widens
 
@@ -79,7 +79,7 @@ def _extremum(e: Expr) -> tuple[str, Expr, int | float] | None:
         return None
     left, op, right = e.condition.left, e.condition.op, e.condition.right
     if _constant(left) is not None:
-        left, right, op = right, left, {"<": ">", "<=": ">=", ">": "<", ">=": "<="}[op]
+        left, right, op = right, left, MIRRORED[op]
     bound = _constant(right)
     if bound is None:
         return None

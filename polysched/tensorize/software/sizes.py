@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
 
 from polysched.records import dataclass
+from polysched.scop.body import OPPOSITE
 
 LEAST = 2
 """Iterations of a loop of unknown length, at least: with one, it would be no loop."""
@@ -22,8 +23,6 @@ MOST = 1 << 40
 
 MOST_BYTES = "0x1p46"
 """Of a buffer: below all address spaces, and no sum of two of them overflows a long."""
-
-_OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,7 +168,7 @@ class Size(int):
                 return sign in (">", ">=", "!=")
             if self.least == other and sign in (">=", "<"):
                 return sign == ">="
-        self.conditions.require(f"{self.text} {sign if holds else _OPPOSITE[sign]} {other}")
+        self.conditions.require(f"{self.text} {sign if holds else OPPOSITE[sign]} {other}")
         return holds
 
 

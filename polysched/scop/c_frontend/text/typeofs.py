@@ -21,7 +21,8 @@ def without_typeof(text: str) -> str:
 
     Rewrite:  __typeof__(unsigned long) n; __typeof__(n + 1) m;  ->  unsigned long n; __typeof__ m;
 
-    A variable or a function that has the name `typeof`, as in C11, keeps it.
+    What has the name `typeof` itself, as strict C11 allows, keeps it but for a call in front of `*` or `)`, which looks
+    like a type.
     """
     if not any(word in text for word in _WORDS):
         return text
